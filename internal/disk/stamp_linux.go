@@ -1,0 +1,15 @@
+package disk
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{size: info.Size(), mtime: info.ModTime()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.ctime, s.ino, s.dev = time.Unix(st.Ctim.Unix()), st.Ino, st.Dev
+	}
+	return s
+}
