@@ -13,3 +13,7 @@ func stampOf(info fs.FileInfo) stamp {
 	}
 	return s
 }
+
+func (s stamp) inode() uint64 { return s.ino }
+
+func changed(s stamp, _ fs.FileInfo) uint64 { return uint64(s.ctime.UnixNano()) }

@@ -1,0 +1,383 @@
+// Package workspace owns the truth about the roots; it is the only door to
+// change it.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"coedit/document"
+	"coedit/edits"
+	"coedit/internal/history"
+	"coedit/lsp"
+)
+
+// ErrConflict says that a document was not at the base of a change. It is
+// document.ErrConflict: a Target answers with it.
+var ErrConflict = document.ErrConflict
+
+// A Target carries changes out.
+type Target interface {
+	document.Source
+	// Stage prepares a change; see document.Staged. It refuses, then or at the
+	// swap, with ErrConflict unless the document is at c.Base.
+	Stage(ctx context.Context, c edits.Change, next document.Snapshot) (document.Staged, error)
+}
+
+// Servers are told of every change, in the order in which they became true.
+type Servers interface {
+	// Changed enqueues and returns; it never waits for a server.
+	Changed([]lsp.Changed) lsp.Mark
+}
+
+// Options join a Workspace to what it owns.
+type Options struct {
+	Target  Target
+	Servers Servers         // nil for none
+	Journal history.Journal // nil for none
+}
+
+// keepText bounds the texts a Workspace keeps of documents that were looked
+// at, in bytes; a text that was let go costs a server a full text later.
+const keepText = 64 << 20
+
+// maxSteps bounds the own changes remembered for each document.
+const maxSteps = 256
+
+// A Step is one change that coedit itself made to a document.
+type Step struct {
+	From, To document.Revision
+	Session  string
+}
+
+// A Workspace is safe for concurrent use. Changes of one document happen one
+// after the other, in its lane.
+type Workspace struct {
+	target  Target
+	servers Servers
+	journal history.Journal
+
+	lanes lanes
+
+	mu    sync.Mutex // the short sequence lock: no I/O while it is held
+	seq   uint64
+	known map[document.Path]*record
+	text  int
+	scans map[string]listing
+}
+
+// A record is what is known of one document.
+type record struct {
+	snap  document.Snapshot // its texts may have been let go
+	steps []Step            // own changes, the last of them ends at snap.Revision or is older
+	used  uint64
+	held  int // bytes of text and bytes kept
+}
+
+// New returns a Workspace.
+func New(o Options) *Workspace {
+	return &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal,
+		known: map[document.Path]*record{}, scans: map[string]listing{}}
+}
+
+// Snapshot looks at the document at p as it is now. A change that coedit did
+// not make is found here: it is published with its origin and told to the
+// language servers before Snapshot returns.
+func (w *Workspace) Snapshot(ctx context.Context, p document.Path) (document.Snapshot, error) {
+	release, err := w.lanes.take(ctx, p)
+	if err != nil {
+		return document.Snapshot{}, err
+	}
+	defer release()
+	return w.look(ctx, p)
+}
+
+// look reads p in its lane and publishes what it finds.
+func (w *Workspace) look(ctx context.Context, p document.Path) (document.Snapshot, error) {
+	s, err := w.target.Snapshot(ctx, p)
+	if err != nil {
+		return document.Snapshot{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.known[p]
+	if r == nil {
+		w.publish(s)
+		return s, nil
+	}
+	if r.snap.Revision == s.Revision {
+		s.Origin = r.snap.Origin
+		w.publish(s)
+		return s, nil
+	}
+	before := r.snap
+	w.publish(s)
+	w.tell([]lsp.Changed{{Before: before, After: s}})
+	return s, nil
+}
+
+// publish makes s what is known of its document. The sequence lock is held.
+func (w *Workspace) publish(s document.Snapshot) {
+	r := w.known[s.Path]
+	if r == nil {
+		r = &record{}
+		w.known[s.Path] = r
+	}
+	w.seq++
+	r.snap, r.used = s, w.seq
+	w.text -= r.held
+	r.held = len(s.Bytes) + len(s.Text)
+	w.text += r.held
+	for w.text > keepText {
+		var oldest *record
+		for _, o := range w.known {
+			if o != r && o.held > 0 && (oldest == nil || o.used < oldest.used) {
+				oldest = o
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		w.text -= oldest.held
+		oldest.snap.Bytes, oldest.snap.Text, oldest.held = nil, "", 0
+	}
+}
+
+func (w *Workspace) tell(list []lsp.Changed) lsp.Mark {
+	if w.servers == nil {
+		return lsp.Mark{}
+	}
+	return w.servers.Changed(list)
+}
+
+// OwnSince returns the changes that lead from revision rev to the document's
+// known current one, if coedit made them all.
+func (w *Workspace) OwnSince(p document.Path, rev document.Revision) ([]Step, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.known[p]
+	if r == nil {
+		return nil, false
+	}
+	want := r.snap.Revision
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if r.steps[i].To != want {
+			return nil, false
+		}
+		want = r.steps[i].From
+		if want == rev {
+			return slices.Clone(r.steps[i:]), true
+		}
+	}
+	return nil, false
+}
+
+// Applied is what became of a plan.
+type Applied struct {
+	Entry  history.ID
+	Before []document.Snapshot // in the order of the plan's changes
+	After  []document.Snapshot
+	Mark   lsp.Mark
+	Seq    uint64 // rises with every change published: orders what sessions record
+}
+
+// A PartialError says that a plan over several documents failed in the middle
+// and could not be undone everywhere.
+type PartialError struct {
+	Cause               error
+	Done, Undone, Stuck []document.Path // written and left, written and restored, not restorable
+}
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("%v; restored: %v; left changed because they were changed again: %v", e.Cause, e.Undone, e.Stuck)
+}
+
+func (e *PartialError) Unwrap() error { return e.Cause }
+
+// Hold takes the lanes of paths, so that what is seen of them stays true
+// (as far as coedit is concerned) until release. Apply and Snapshot on the
+// returned Held do not take them again.
+func (w *Workspace) Hold(ctx context.Context, paths []document.Path) (*Held, error) {
+	release, err := w.lanes.take(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	return &Held{w: w, release: release}, nil
+}
+
+// Held is a Workspace some of whose lanes the caller holds.
+type Held struct {
+	w       *Workspace
+	release func()
+}
+
+// Release gives the lanes back.
+func (h *Held) Release() { h.release() }
+
+// Snapshot is Workspace.Snapshot inside the lanes.
+func (h *Held) Snapshot(ctx context.Context, p document.Path) (document.Snapshot, error) {
+	return h.w.look(ctx, p)
+}
+
+// Apply is Workspace.Apply inside the lanes.
+func (h *Held) Apply(ctx context.Context, by string, p edits.Plan) (Applied, error) {
+	return h.w.apply(ctx, by, p)
+}
+
+// Apply carries a plan out, all or nothing, for the session called by. It
+// refuses with ErrConflict unless every document is at its change's base.
+func (w *Workspace) Apply(ctx context.Context, by string, p edits.Plan) (Applied, error) {
+	release, err := w.lanes.take(ctx, p.Paths()...)
+	if err != nil {
+		return Applied{}, err
+	}
+	defer release()
+	return w.apply(ctx, by, p)
+}
+
+// apply runs in the lanes of the plan's paths.
+func (w *Workspace) apply(ctx context.Context, by string, p edits.Plan) (Applied, error) {
+	origin := document.Origin{Kind: document.OriginSession, Session: by}
+	out := Applied{}
+	inverse := edits.Plan{}
+	for _, c := range p.Changes {
+		before, err := w.look(ctx, c.Path())
+		if err != nil {
+			return Applied{}, err
+		}
+		if before.Revision != c.Base {
+			return Applied{}, &document.Error{Name: c.Path().Name(), Err: ErrConflict, Detail: "it changed since it was looked at"}
+		}
+		after, undo, err := result(before, c, origin)
+		if err != nil {
+			return Applied{}, err
+		}
+		out.Before, out.After = append(out.Before, before), append(out.After, after)
+		inverse.Changes = append(inverse.Changes, undo)
+	}
+	var err error
+	if w.journal != nil {
+		if out.Entry, err = w.journal.Begin(by, inverse); err != nil {
+			return Applied{}, err
+		}
+	}
+	err = w.carryOut(ctx, p, inverse, out)
+	if w.journal != nil {
+		var partial *PartialError
+		err = errors.Join(err, w.journal.End(out.Entry, err == nil || errors.As(err, &partial)))
+	}
+	if err != nil {
+		return Applied{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changed := make([]lsp.Changed, len(p.Changes))
+	for i, c := range p.Changes {
+		changed[i] = lsp.Changed{Before: out.Before[i], After: out.After[i], Edits: c.Edits}
+		w.step(out.Before[i].Revision, out.After[i], by)
+	}
+	out.Mark = w.tell(changed)
+	out.Seq = w.seq
+	return out, nil
+}
+
+// step publishes what coedit itself wrote. The sequence lock is held.
+func (w *Workspace) step(from document.Revision, s document.Snapshot, by string) {
+	w.publish(s)
+	r := w.known[s.Path]
+	r.steps = append(r.steps, Step{From: from, To: s.Revision, Session: by})
+	if len(r.steps) > maxSteps {
+		r.steps = slices.Clone(r.steps[len(r.steps)-maxSteps:])
+	}
+}
+
+// result computes the snapshot after c, and the change that undoes it.
+func result(before document.Snapshot, c edits.Change, by document.Origin) (document.Snapshot, edits.Change, error) {
+	switch c.Kind() {
+	case edits.Delete:
+		gone := document.Snapshot{Path: c.From, Origin: by}
+		return gone, edits.Change{To: c.From, Edits: []edits.Edit{{New: before.Text}}}, nil
+	case edits.Rename:
+		return document.Snapshot{}, edits.Change{}, &document.Error{Name: c.From.Name(), Err: errors.ErrUnsupported, Detail: "rename"}
+	}
+	if before.Problem != nil {
+		return document.Snapshot{}, edits.Change{}, &document.Error{Name: c.Path().Name(), Err: before.Problem}
+	}
+	text, err := edits.Apply(before.Text, c.Edits)
+	if err != nil {
+		return document.Snapshot{}, edits.Change{}, &document.Error{Name: c.Path().Name(), Err: err}
+	}
+	after, err := before.WithText(text, by)
+	if err != nil {
+		return document.Snapshot{}, edits.Change{}, &document.Error{Name: c.Path().Name(), Err: err}
+	}
+	if len(after.Bytes) > document.MaxSize {
+		return document.Snapshot{}, edits.Change{}, &document.Error{Name: c.Path().Name(), Err: document.ErrTooLarge, Detail: "the result would be over 64 MiB"}
+	}
+	undo := edits.Change{From: c.To, To: c.To, Base: after.Revision, Edits: edits.Invert(before.Text, c.Edits)}
+	if c.Kind() == edits.Create {
+		undo = edits.Change{From: c.To, Base: after.Revision}
+	}
+	return after, undo, nil
+}
+
+// carryOut stages everything, then swaps in path order; a swap that fails
+// undoes those before it.
+func (w *Workspace) carryOut(ctx context.Context, p, inverse edits.Plan, out Applied) error {
+	order := make([]int, len(p.Changes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return p.Changes[a].Path().Compare(p.Changes[b].Path()) })
+	staged := make([]document.Staged, 0, len(order))
+	discard := func(from int) {
+		for i := len(staged) - 1; i >= from; i-- {
+			staged[i].Discard()
+		}
+	}
+	for _, i := range order {
+		s, err := w.target.Stage(ctx, p.Changes[i], out.After[i])
+		if err != nil {
+			discard(0)
+			return err
+		}
+		staged = append(staged, s)
+	}
+	for n, s := range staged {
+		err := s.Swap(ctx)
+		if err == nil {
+			continue
+		}
+		discard(n)
+		return w.takeBack(p, inverse, out, order[:n], err)
+	}
+	return nil
+}
+
+// takeBack undoes the swaps of done, under the same comparison. It does not
+// stop for a cancelled call: half a plan is worse than a late answer.
+func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, cause error) error {
+	ctx := context.Background()
+	partial := &PartialError{Cause: cause}
+	for _, i := range slices.Backward(done) {
+		path := p.Changes[i].Path()
+		s, err := w.target.Stage(ctx, inverse.Changes[i], out.Before[i])
+		if err == nil {
+			if err = s.Swap(ctx); err != nil {
+				s.Discard()
+			}
+		}
+		if err != nil {
+			partial.Stuck = append(partial.Stuck, path)
+			continue
+		}
+		partial.Undone = append(partial.Undone, path)
+	}
+	if len(partial.Stuck) == 0 {
+		return cause
+	}
+	return partial
+}
