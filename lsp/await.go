@@ -1,0 +1,298 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"coedit/internal/wire"
+
+	"go.lsp.dev/protocol"
+)
+
+// position returns the number of the last item queued.
+func (sv *server) position() uint64 {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.enqueued
+}
+
+// held returns what the server says now, and whether something was dropped.
+func (sv *server) held() (map[string][]raw, bool) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.store.all(), sv.store.truncated
+}
+
+// look is one glance at how far the server is.
+type look struct {
+	verdict
+	phase    phase
+	why      string
+	since    time.Time
+	timedOut bool
+	changed  <-chan struct{}
+	conn     *wire.Conn
+	asked    uint64 // for a barrier
+}
+
+func (sv *server) look(now time.Time, seq uint64, names []string) look {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	l := look{phase: sv.phase, why: sv.why, since: sv.since, timedOut: sv.timedOut, changed: sv.changed, conn: sv.conn}
+	if sv.phase == phaseRunning {
+		l.verdict = sv.mach.verdict(now, seq, sv.relevant(names))
+		if l.barrier {
+			l.asked = sv.mach.barrierAsked()
+		}
+	}
+	return l
+}
+
+// maxDependents is how many other open documents are pulled again after a
+// change, where the server says that files depend on each other.
+const maxDependents = 20
+
+// relevant adds to names the open documents whose diagnostics may follow from
+// theirs; without names it is all that are open. mu is held.
+func (sv *server) relevant(names []string) []string {
+	if !sv.caps.pull && len(names) > 0 || len(names) > 0 && !sv.caps.interFile {
+		return names
+	}
+	var others []string
+	for name := range sv.docs {
+		if !slices.Contains(names, name) {
+			others = append(others, name)
+		}
+	}
+	slices.SortFunc(others, func(a, b string) int { return int(int64(sv.docs[b].used) - int64(sv.docs[a].used)) })
+	return append(slices.Clip(names), others[:min(len(others), maxDependents)]...)
+}
+
+// await waits until the server has said all that follows from item seq, for
+// the documents called names, within the limits.
+func (sv *server) await(ctx context.Context, seq uint64, names []string, start time.Time, baseline bool) Evidence {
+	ctx, cancel := context.WithCancel(ctx)
+	asks := &asks{pulling: map[string]bool{}}
+	defer asks.wg.Wait()
+	defer cancel()
+	limits := sv.opts.Limits
+	slow := sv.look(time.Now(), seq, names).timedOut
+	ev := Evidence{Name: sv.prof.Name}
+	done := func(f Freshness, note string) Evidence {
+		ev.Freshness, ev.Note, ev.Waited = f, note, time.Since(start)
+		return ev
+	}
+	loaded := time.Time{} // when it was first seen loaded
+	for {
+		now := time.Now()
+		l := sv.look(now, seq, names)
+		var until time.Time
+		timeout := Timeout
+		switch {
+		case l.phase == phaseDead:
+			return done(Unavailable, l.why)
+		case l.phase == phaseLaunching:
+			until, timeout = later(start, l.since).Add(limits.LaunchWait), Installing
+		case l.phase == phaseWaiting:
+			until, timeout = start.Add(limits.LoadedWait), Unavailable
+		case l.phase == phaseInitializing || l.state == loading:
+			until, timeout = start.Add(limits.IndexingWait), Indexing
+		case l.state == fresh:
+			ev.How = l.how
+			sv.heard()
+			return done(Fresh, "")
+		case l.state == settled:
+			ev.How = l.how
+			sv.heard()
+			return done(Settled, "")
+		default:
+			if loaded.IsZero() {
+				loaded = now
+			}
+			until = loaded.Add(limits.LoadedWait)
+		}
+		if slow && l.timedOut {
+			until = earlier(until, start.Add(limits.AfterTimeout))
+		}
+		if baseline {
+			until = earlier(until, start.Add(limits.BaselineWait))
+		}
+		until = earlier(until, start.Add(limits.TotalWait))
+		if !now.Before(until) {
+			if timeout == Timeout && !baseline {
+				sv.gaveUp()
+			}
+			return done(timeout, l.why)
+		}
+		sv.ask(ctx, asks, l)
+		if !l.wake.IsZero() {
+			until = earlier(until, l.wake)
+		}
+		timer := time.NewTimer(time.Until(until))
+		select {
+		case <-l.changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return done(Timeout, "cancelled")
+		}
+		timer.Stop()
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (sv *server) heard() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.timedOut = false
+}
+
+func (sv *server) gaveUp() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	sv.timedOut = true
+}
+
+// asks are the requests one wait has in flight; it cancels them and waits for
+// them when it ends.
+type asks struct {
+	wg      sync.WaitGroup
+	mu      sync.Mutex
+	pulling map[string]bool
+}
+
+// ask sends the requests that could bring the verdict on.
+func (sv *server) ask(ctx context.Context, a *asks, l look) {
+	if l.conn == nil {
+		return
+	}
+	if l.barrier {
+		a.wg.Go(func() { sv.barrier(ctx, l) })
+	}
+	for _, name := range l.pull {
+		a.mu.Lock()
+		busy := a.pulling[name]
+		a.pulling[name] = true
+		a.mu.Unlock()
+		if busy {
+			continue
+		}
+		a.wg.Go(func() {
+			sv.pullOne(ctx, l.conn, name)
+			a.mu.Lock()
+			delete(a.pulling, name)
+			a.mu.Unlock()
+		})
+	}
+}
+
+// barrier asks something that is answered in turn; what the answer is does
+// not matter, nor does an error.
+func (sv *server) barrier(ctx context.Context, l look) {
+	err := l.conn.Call(ctx, "$/coedit/barrier", nil, nil)
+	var answer *wire.Error
+	if err != nil && !errors.As(err, &answer) {
+		sv.mu.Lock()
+		sv.mach.asked = 0 // ask again when somebody waits again
+		sv.mu.Unlock()
+		return
+	}
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.conn == l.conn {
+		sv.mach.barrierAnswered(l.asked)
+		sv.timedOut = false
+		sv.touch()
+	}
+}
+
+// pullReport is a textDocument/diagnostic answer, with or without a kind.
+type pullReport struct {
+	Kind             string                `json:"kind"`
+	ResultID         string                `json:"resultId"`
+	Items            []protocol.Diagnostic `json:"items"`
+	RelatedDocuments map[string]pullReport `json:"relatedDocuments"`
+}
+
+// pullTries is how often a pull that the server itself cancelled is repeated.
+const pullTries = 3
+
+func (sv *server) pullOne(ctx context.Context, conn *wire.Conn, name string) {
+	for try := 0; ; try++ {
+		sv.mu.Lock()
+		asked, id := sv.mach.sent, sv.results[name]
+		sv.mu.Unlock()
+		params := map[string]any{"textDocument": map[string]any{"uri": wire.FileURI(name)}}
+		if id != "" {
+			params["previousResultId"] = id
+		}
+		b, err := json.Marshal(params)
+		if err != nil {
+			return
+		}
+		var answer wire.Raw
+		err = conn.Call(ctx, "textDocument/diagnostic", wire.Raw(b), &answer)
+		if ctx.Err() != nil {
+			return
+		}
+		var refused *wire.Error
+		if errors.As(err, &refused) && (refused.Code == -32802 || refused.Code == -32801) && try < pullTries {
+			continue // the server, or a change, cancelled it
+		}
+		var r pullReport
+		if err == nil && string(answer) != "null" {
+			err = wire.Unmarshal(answer, &r)
+		}
+		if err != nil && refused == nil && errors.Is(err, wire.ErrClosed) {
+			return
+		}
+		sv.mu.Lock()
+		defer sv.mu.Unlock()
+		if sv.conn != conn {
+			return
+		}
+		sv.timedOut = false
+		if err == nil {
+			sv.takePull(name, r)
+		} else {
+			sv.log.Warn("pull failed", "name", name, "err", err)
+		}
+		sv.mach.pulled(time.Now(), name, asked, err != nil)
+		sv.touch()
+		return
+	}
+}
+
+// takePull stores what a pull gave. mu is held.
+func (sv *server) takePull(name string, r pullReport) {
+	if r.Kind != "unchanged" {
+		sv.store.set(sv.store.pull, name, rawOf(r.Items))
+	}
+	if r.ResultID != "" && len(r.ResultID) < 4096 {
+		sv.results[name] = r.ResultID
+	} else {
+		delete(sv.results, name)
+	}
+	for uri, related := range r.RelatedDocuments {
+		if other, ok := wire.FileName(uri); ok && related.Kind == "full" {
+			sv.store.set(sv.store.pull, other, rawOf(related.Items))
+		}
+	}
+}

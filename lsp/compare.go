@@ -1,0 +1,324 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"coedit/document"
+	"coedit/internal/wire"
+)
+
+// Diagnose waits until the servers have said what the changes of m cause, and
+// compares with b, moved through the edits. It returns within the limits; a
+// timeout is data.
+func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
+	targets := map[*server]uint64{}
+	names := map[*server][]string{}
+	for _, t := range m.targets {
+		targets[t.sv] = t.seq
+	}
+	served := false
+	for _, c := range m.list {
+		path := c.After.Path
+		if path.IsZero() {
+			path = c.Before.Path
+		}
+		served = served || len(s.profilesFor(path.Name())) > 0
+		for _, sv := range s.need(path) {
+			if _, ok := targets[sv]; !ok { // it was started after the change, or stopped since
+				sv.mu.Lock()
+				sv.open(c.After)
+				targets[sv] = sv.enqueued
+				sv.mu.Unlock()
+			}
+			names[sv] = append(names[sv], c.name())
+		}
+	}
+	if len(targets) == 0 {
+		if served {
+			return Report{Freshness: Untrusted, Note: untrustedNote}
+		}
+		return Report{Freshness: Unsupported}
+	}
+	r := Report{BaselineKnown: true}
+	cs := comparison{m: m, s: s}
+	for _, res := range s.awaitAll(ctx, targets, names) {
+		r.Servers = append(r.Servers, res.ev)
+		old, known := b.held[res.sv]
+		known = known && res.ev.Freshness != Unavailable
+		r.BaselineKnown = r.BaselineKnown && known
+		cs.add(ctx, &r, res, old, known)
+	}
+	r.finish()
+	return r
+}
+
+const untrustedNote = "the language server for these files runs code of the project, and the folder is not trusted: `coedit trust` allows it"
+
+type result struct {
+	sv        *server
+	ev        Evidence
+	held      map[string][]raw
+	truncated bool
+}
+
+// awaitAll waits for several servers at a time.
+func (s *Servers) awaitAll(ctx context.Context, targets map[*server]uint64, names map[*server][]string) []result {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var out []result
+	start := time.Now()
+	for sv, seq := range targets {
+		wg.Go(func() {
+			r := result{sv: sv, ev: sv.await(ctx, seq, names[sv], start, false)}
+			r.held, r.truncated = sv.held()
+			mu.Lock()
+			out = append(out, r)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(out, func(a, b result) int { return cmp.Compare(a.ev.Name, b.ev.Name) })
+	return out
+}
+
+// Current returns all that the servers say now, of these documents (opened
+// first) and all others, waiting as Diagnose does.
+func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot) (Report, []Diagnostic) {
+	names := s.openAll(snaps)
+	targets := map[*server]uint64{}
+	s.mu.Lock()
+	for _, sv := range s.byKey {
+		if _, ok := names[sv]; ok || len(snaps) == 0 {
+			targets[sv] = 0
+		}
+	}
+	s.mu.Unlock()
+	for sv := range targets {
+		targets[sv] = sv.position()
+		if len(snaps) == 0 {
+			sv.mu.Lock()
+			for name := range sv.docs {
+				names[sv] = append(names[sv], name)
+			}
+			sv.mu.Unlock()
+		}
+	}
+	if len(targets) == 0 {
+		for _, snap := range snaps {
+			if len(s.profilesFor(snap.Path.Name())) > 0 {
+				return Report{Freshness: Untrusted, Note: untrustedNote}, nil
+			}
+		}
+		return Report{Freshness: Unsupported}, nil
+	}
+	r := Report{}
+	cs := comparison{s: s}
+	for _, res := range s.awaitAll(ctx, targets, names) {
+		r.Servers = append(r.Servers, res.ev)
+		cs.add(ctx, &r, res, nil, false)
+	}
+	r.finish()
+	return r, r.Current
+}
+
+// finish sorts, counts, and names the worst freshness.
+func (r *Report) finish() {
+	order := []Freshness{Fresh, Settled, Timeout, Indexing, Installing, Unavailable}
+	worst := -1
+	for _, ev := range r.Servers {
+		if i := slices.Index(order, ev.Freshness); i > worst {
+			worst, r.Freshness, r.Note = i, ev.Freshness, ev.Note
+		}
+	}
+	for _, list := range [][]Diagnostic{r.New, r.Resolved, r.Current} {
+		slices.SortStableFunc(list, compareDiagnostics)
+	}
+	for _, d := range r.Current {
+		switch d.Severity {
+		case Error:
+			r.Remaining.Errors++
+		case Warning:
+			r.Remaining.Warnings++
+		}
+	}
+}
+
+func compareDiagnostics(a, b Diagnostic) int {
+	transient := func(d Diagnostic) int {
+		if d.Transient {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(transient(a), transient(b)), cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+}
+
+// comparison turns what servers hold into a report.
+type comparison struct {
+	s     *Servers
+	m     Mark
+	texts map[string]*wire.Mapper
+	paths map[string]document.Path
+}
+
+// identity is what makes two findings of one file the same, besides the line.
+// Line numbers inside a message move with the text, so they don't count.
+type identity struct {
+	severity              Severity
+	code, source, message string
+}
+
+var lineNumbers = regexp.MustCompile(`:\d+(:\d+)?`)
+
+func identify(d raw) identity {
+	text := d.message
+	if strings.Contains(text, ":") {
+		text = lineNumbers.ReplaceAllString(text, ":#")
+	}
+	return identity{d.severity, d.code, d.source, text}
+}
+
+// add compares what one server holds with what it held.
+func (c *comparison) add(ctx context.Context, r *Report, res result, old map[string][]raw, known bool) {
+	r.Truncated = r.Truncated || res.truncated
+	maps := map[string]lineMap{}
+	created := map[string]bool{}
+	for _, ch := range c.m.list {
+		maps[ch.name()] = newLineMap(ch)
+		created[ch.name()] = !ch.Before.Exists()
+	}
+	for name, list := range res.held {
+		lm := maps[name]
+		added := list
+		if known {
+			var gone []raw
+			added, gone = difference(old[name], list, lm)
+			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, gone)
+		}
+		r.Current = c.append(ctx, r.Current, res.sv, name, list)
+		if !known {
+			continue
+		}
+		added = slices.DeleteFunc(slices.Clone(added), func(d raw) bool {
+			if d.severity == Error {
+				return false
+			}
+			hint := d.severity == Hint && d.unnecessary
+			_, edited := maps[name]
+			return hint || !edited || !created[name] && !lm.touches(int(d.rng.Start.Line)+1)
+		})
+		r.New = c.append(ctx, r.New, res.sv, name, added)
+	}
+	if !known {
+		return
+	}
+	for name, list := range old {
+		if _, ok := res.held[name]; !ok {
+			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, list)
+		}
+	}
+}
+
+// difference returns what of list is not in old and what of old is not in
+// list, as multisets. An old finding whose line the edit left alone must be
+// where that line is now; one whose line was edited may be on any edited line.
+func difference(old, list []raw, lm lineMap) (added, gone []raw) {
+	type place struct {
+		identity
+		line int // 0: an edited line
+	}
+	left := map[place][]raw{}
+	for _, d := range old {
+		line, ok := lm.forward(int(d.rng.Start.Line) + 1)
+		if !ok {
+			line = 0
+		}
+		p := place{identify(d), line}
+		left[p] = append(left[p], d)
+	}
+	for _, d := range list {
+		line := int(d.rng.Start.Line) + 1
+		if lm.touches(line) {
+			line = 0
+		}
+		p := place{identify(d), line}
+		if n := len(left[p]); n > 0 {
+			left[p] = left[p][:n-1]
+			continue
+		}
+		added = append(added, d)
+	}
+	for _, rest := range left {
+		gone = append(gone, rest...)
+	}
+	return added, gone
+}
+
+// append converts list for people and appends it.
+func (c *comparison) append(ctx context.Context, to []Diagnostic, sv *server, name string, list []raw) []Diagnostic {
+	if len(list) == 0 {
+		return to
+	}
+	m, path := c.text(ctx, sv, name)
+	for _, d := range list {
+		out := Diagnostic{
+			Name: name, Path: path, Severity: d.severity, Code: d.code, Source: d.source, Message: d.message,
+			Unnecessary: d.unnecessary, Server: sv.prof.Name,
+			Line: int(d.rng.Start.Line) + 1, Column: int(d.rng.Start.Character) + 1,
+			EndLine: int(d.rng.End.Line) + 1, EndColumn: int(d.rng.End.Character) + 1,
+		}
+		if m != nil {
+			if line, column := m.LineColumn(d.rng.Start); line == out.Line {
+				out.Column = column
+			}
+			if line, column := m.LineColumn(d.rng.End); line == out.EndLine {
+				out.EndColumn = column
+			}
+		}
+		to = append(to, out)
+	}
+	return to
+}
+
+// text returns the text of a file that diagnostics name, if it can be had,
+// and its path in the roots.
+func (c *comparison) text(ctx context.Context, sv *server, name string) (*wire.Mapper, document.Path) {
+	sv.mu.Lock()
+	d, open := sv.docs[name]
+	enc := sv.caps.encoding
+	var snap document.Snapshot
+	if open {
+		snap = d.snap
+	}
+	sv.mu.Unlock()
+	id := name + "\x00" + string(enc)
+	if m, ok := c.texts[id]; ok {
+		return m, c.paths[name]
+	}
+	if c.texts == nil {
+		c.texts, c.paths = map[string]*wire.Mapper{}, map[string]document.Path{}
+	}
+	path := snap.Path
+	if !open {
+		var err error
+		if path, err = document.Roots(c.s.opts.Roots).Resolve("", name); err == nil && c.s.opts.Source != nil {
+			snap, err = c.s.opts.Source.Snapshot(ctx, path)
+		}
+		if err != nil {
+			snap = document.Snapshot{}
+		}
+	}
+	var m *wire.Mapper
+	if syncable(snap) {
+		m = wire.NewMapper(snap.Text, enc)
+	}
+	c.texts[id], c.paths[name] = m, path
+	return m, path
+}

@@ -1,0 +1,83 @@
+package lsp
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Introduced remembers the errors that one session introduced and that are
+// still there. The zero value is ready. It is not for concurrent use.
+type Introduced struct {
+	errors []Diagnostic
+	edited map[string]bool // files of the call before
+}
+
+// maxIntroduced is how many errors are remembered; the oldest go first.
+const maxIntroduced = 500
+
+// Fold moves what is remembered through the edits of this call, puts into
+// r.Yours what of it still holds (and is not new), remembers the errors of
+// r.New, and marks new errors about something unused as transient where the
+// call before edited the same file: what uses it is probably still to come.
+func (i *Introduced) Fold(r *Report, list []Changed) {
+	maps, edited := map[string]lineMap{}, map[string]bool{}
+	for _, c := range list {
+		maps[c.name()], edited[c.name()] = newLineMap(c), true
+	}
+	known := r.Freshness == Fresh || r.Freshness == Settled
+	var kept []Diagnostic
+	taken := make([]bool, len(r.Current))
+	for _, old := range i.errors {
+		line, exact := maps[old.Name].forward(old.Line)
+		at := slices.IndexFunc(r.Current, func(d Diagnostic) bool {
+			return sameFinding(d, old) && (exact && d.Line == line || !exact && maps[old.Name].touches(d.Line))
+		})
+		for at >= 0 && taken[at] {
+			next := slices.IndexFunc(r.Current[at+1:], func(d Diagnostic) bool { return sameFinding(d, old) })
+			if next < 0 {
+				at = -1
+				break
+			}
+			at += 1 + next
+		}
+		switch {
+		case at >= 0:
+			taken[at] = true
+			kept = append(kept, r.Current[at])
+			if !slices.Contains(r.New, r.Current[at]) {
+				r.Yours = append(r.Yours, r.Current[at])
+			}
+		case !known: // the server may only be slow to say it again
+			if exact {
+				old.Line, old.EndLine = line, old.EndLine+line-old.Line
+			}
+			kept = append(kept, old)
+		}
+	}
+	for _, d := range r.New {
+		if d.Severity == Error && !slices.Contains(kept, d) {
+			kept = append(kept, d)
+		}
+	}
+	i.errors = kept[max(0, len(kept)-maxIntroduced):]
+	for n := range r.New {
+		d := &r.New[n]
+		d.Transient = d.Severity == Error && i.edited[d.Name] && isUnused(*d)
+	}
+	slices.SortStableFunc(r.New, compareDiagnostics)
+	slices.SortStableFunc(r.Yours, compareDiagnostics)
+	i.edited = edited
+}
+
+func sameFinding(a, b Diagnostic) bool {
+	return a.Name == b.Name && a.Severity == b.Severity && a.Code == b.Code && a.Source == b.Source &&
+		lineNumbers.ReplaceAllString(a.Message, ":#") == lineNumbers.ReplaceAllString(b.Message, ":#")
+}
+
+// unused is how compilers and linters say it: Go, TypeScript, Rust, C.
+var unused = regexp.MustCompile(`(?i)(imported|declared) and not used|declared but (its value is )?never (used|read)|` +
+	`unused (import|variable|parameter)|is not accessed|defined but never used|imported but unused`)
+
+func isUnused(d Diagnostic) bool {
+	return d.Unnecessary || d.Code == "UnusedImport" || d.Code == "UnusedVar" || unused.MatchString(d.Message)
+}
