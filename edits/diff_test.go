@@ -1,0 +1,146 @@
+package edits
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coedit/document"
+)
+
+func TestDiffApplies(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 50000 {
+		a := randomText(r)
+		b := mustApply(t, a, randomEdits(r, len(a)))
+		if r.IntN(3) == 0 {
+			b = randomText(r)
+		}
+		if got := mustApply(t, a, Diff(a, b)); got != b {
+			t.Fatalf("Diff(%q, %q) = %v gives %q", a, b, Diff(a, b), got)
+		}
+	}
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add("a\nb\n", "a\r\nc")
+	f.Add("a\xffb", "a\xfeb")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		list := Diff(a, b)
+		if got := mustApply(t, a, list); got != b {
+			t.Fatalf("%v gives %q", list, got)
+		}
+		if got := mustApply(t, b, Invert(a, list)); got != a {
+			t.Fatalf("inverse gives %q", got)
+		}
+		Hunks(a, list, 3)
+	})
+}
+
+// TestLineMap compares with lines made unique: a line that no edit touched
+// stands where the map says.
+func TestLineMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 30000 {
+		var b strings.Builder
+		for i := range r.IntN(12) {
+			fmt.Fprintf(&b, "line%d\n", i)
+		}
+		src := b.String()
+		if r.IntN(2) == 0 {
+			src = strings.TrimSuffix(src, "\n")
+		}
+		list := randomEdits(r, len(src))
+		dst := mustApply(t, src, list)
+		m, x, y := NewLineMap(src, list), document.Lines(src), document.Lines(dst)
+		for n := 1; n <= x.Count(); n++ {
+			got, ok := m.Line(n)
+			if !ok {
+				continue
+			}
+			if a, b := strings.TrimSuffix(x.Line(n), "\n"), strings.TrimSuffix(y.Line(got), "\n"); a != b {
+				t.Fatalf("src %q list %v dst %q: line %d %q mapped to %d %q", src, list, dst, n, a, got, b)
+			}
+			if back, ok := m.Old(got); !ok || back != n {
+				t.Fatalf("src %q list %v: line %d goes to %d, and back to %d %v", src, list, n, got, back, ok)
+			}
+		}
+	}
+}
+
+// TestHunksApply holds that git takes what is shown.
+func TestHunksApply(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("git is not installed")
+	}
+	r := rand.New(rand.NewPCG(11, 12))
+	for i := range 60 {
+		var sb strings.Builder
+		for k := range r.IntN(30) {
+			fmt.Fprintf(&sb, "l%d%s", r.IntN(6), []string{"\n", "\r\n", "\n"}[k%3])
+		}
+		src := sb.String()
+		if r.IntN(3) == 0 {
+			src += "end"
+		}
+		list := randomEdits(r, len(src))
+		dst := mustApply(t, src, list)
+		if src == dst || src == "" || dst == "" {
+			continue
+		}
+		dir := t.TempDir()
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("f", src)
+		patch := Unified("f", "f", Hunks(src, list, 3))
+		write("p", patch)
+		cmd := exec.Command(git, "apply", "--whitespace=nowarn", "p")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%d: git apply: %v %s\nsrc %q\ndst %q\n%s", i, err, out, src, dst, patch)
+		}
+		if got, _ := os.ReadFile(filepath.Join(dir, "f")); string(got) != dst {
+			t.Fatalf("git made %q, want %q of %q\n%s", got, dst, src, patch)
+		}
+	}
+}
+
+func TestDisjoint(t *testing.T) {
+	src := "one\ntwo\nthree\n"
+	two := []Edit{{Start: 4, End: 7, New: "TWO"}}
+	for _, c := range []struct {
+		name string
+		list []Edit
+		want bool
+	}{
+		{"same line", []Edit{{Start: 5, End: 6, New: "W"}}, false},
+		{"line before", []Edit{{Start: 0, End: 3, New: "ONE"}}, true},
+		{"line after", []Edit{{Start: 8, End: 9, New: "T"}}, true},
+		{"whole line before", []Edit{{Start: 0, End: 4, New: ""}}, true},
+		{"joins with the line", []Edit{{Start: 3, End: 4, New: ""}}, false},
+		{"put in before", []Edit{{Start: 4, End: 4, New: "x\n"}}, true},
+		{"everything", []Edit{{Start: 0, End: len(src), New: "z"}}, false},
+	} {
+		if got := Disjoint(src, c.list, two); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if got := Disjoint(src, two, c.list); got != c.want {
+			t.Errorf("%s, the other way: %v", c.name, got)
+		}
+	}
+	ins := []Edit{{Start: 4, End: 4, New: "x\n"}}
+	if Disjoint(src, ins, ins) {
+		t.Error("two insertions at one place are not disjoint")
+	}
+}
