@@ -1,0 +1,138 @@
+package edits
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestReplace(t *testing.T) {
+	for _, c := range []struct {
+		name, src, old, new string
+		all                 bool
+		want                string // the text after, or the words of the error after "!"
+	}{
+		{"once", "a b c", "b", "x", false, "a x c"},
+		{"two places", "b b", "b", "x", false, "!found 2 matches"},
+		{"all", "b b", "b", "x", true, "x x"},
+		{"overlap", "x = aaa\n", "aa", "b", false, "!found 2 matches"},
+		{"overlap, all", "id;NULL;NULL;NULL;end", ";NULL;", ";;", true, "id;;NULL;;end"},
+		{"same", "keep", "keep", "keep", false, "!same"},
+		{"literal", "PRICE=old", "PRICE=old", `$& $1 \1 \n %s`, false, `$& $1 \1 \n %s`},
+		{"crlf in", "{\r\n}\r\n", "{", "{\n  x\n  y", false, "{\r\n  x\r\n  y\r\n}\r\n"},
+		{"crlf match", "one\r\ntwo\r\n", "one\ntwo", "1\n2", false, "1\r\n2\r\n"},
+		{"crlf delete", "k\r\na\r\nb\r\nz\r\n", "a\nb\n", "", false, "k\r\nz\r\n"},
+		{"crlf delete from its beginning", "k\r\na\r\nz", "\na", "", false, "k\r\nz"},
+		{"mixed keeps each", "one\ntwo\r\nthree\nfour\n", "two\nthree", "TWO\nTHREE", false, "one\nTWO\r\nTHREE\nfour\n"},
+		{"mixed is ambiguous", "a\nb a\r\nb", "a\nb", "x", false, "!found 2 matches"},
+		{"explicit crlf", "a\nb a\r\nb", "a\r\nb", "x", false, "a\nb x"},
+		{"explicit crlf in new", "a\nb", "a", "a\r\nc", false, "a\r\nc\nb"},
+		{"lone cr", "10%\r 99%\nready\n", "10%\r 99%", "done", false, "done\nready\n"},
+		{"only line ends", "a\n\n\nb", "\n\n\n", "\n", false, "a\nb"},
+		{"only crlf line ends", "a\r\n\r\nb", "\n\n", "\n", false, "a\r\nb"},
+		{"unterminated last line", "a\r\nb\r\nc", "c", "c\nd", false, "a\r\nb\r\nc\r\nd"},
+		{"quotes kept", "say “hi” now", `say "hi" now`, `say "bye" now`, false, "say “bye” now"},
+		{"apostrophe kept", "it’s so", "it's so", "it's not so", false, "it’s not so"},
+		{"exact quotes first", "“a” \"a\"", `"a"`, `"b"`, false, "“a” \"b\""},
+		{"new quotes", "a “b”", `a "b"`, `a "b" ("c")`, false, "a “b” (“c”)"},
+		{"tabs", "func\n\ttotal := 0\n", "    total := 0", "x", false, "!line 2, but differs from the string: leading whitespace of line 2: file has 1 tab (0x09), the request has 4 spaces (0x20)"},
+		{"nbsp", "Park at the north gate,\u00a0then walk.\n", "north gate, then walk.", "x", false, "!U+00A0 (c2 a0) at column 24"},
+		{"full width", "設定（必須）：値\n", "設定(必須):値", "x", false, "!U+FF08 (（) at line 1, column 3 in the file, U+0028"},
+		{"nfd", "re\u0301sume\u0301 = 1\n", "r\u00e9sum\u00e9 = 1", "x", false, "!Unicode normalisation: file NFD, request NFC, line 1"},
+		{"prefix", "func a() {\n\treturn 1\n}\n", "     2\t\treturn 1", "x", false, "!line-number prefix"},
+		{"trailing blanks", "a  \nb\n", "a\nb", "x", false, "!2 spaces"},
+		{"case", "Hello World\n", "hello world", "x", false, "!letter case"},
+		{"escaped", "a\tb\n", `a\tb`, "x", false, "!escapes"},
+		{"entities", "if a < b && c\n", "if a &lt; b &amp;&amp; c", "x", false, "!HTML"},
+		{"partly", "one = 1\ntwo = 2\nthree = 3\n", "one = 1\ntwo = 22\nthree = 3", "x", false, "!line 2 of the file differs"},
+		{"nothing like it", "abc\n", "zzzzzzzz", "x", false, "!not found in file"},
+		{"empty", "abc", "", "x", false, "!empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Replace(c.src, c.old, c.new, c.all)
+			if want, ok := strings.CutPrefix(c.want, "!"); ok {
+				var me *MatchError
+				if !errors.As(err, &me) || !strings.Contains(err.Error(), want) {
+					t.Fatalf("error %v, want %q in it", err, want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := mustApply(t, c.src, m.Edits); got != c.want {
+				t.Fatalf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// naive finds old in src by trying every offset.
+func naive(src, old string) (starts []int) {
+	for i := range src {
+		j, k := i, 0
+		for k < len(old) && j < len(src) {
+			switch {
+			case old[k] == '\n' && strings.HasPrefix(src[j:], "\r\n") && (k == 0 || old[k-1] != '\r'):
+				j, k = j+2, k+1
+			case old[k] == src[j]:
+				j, k = j+1, k+1
+			default:
+				k = len(old) + 1
+			}
+		}
+		if k == len(old) && !(old[0] == '\n' && i > 0 && src[i-1] == '\r' && src[i] == '\n') {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+func TestFindAgreesWithNaive(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	word := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString([]string{"a", "b", "\n", "\r\n", "\r"}[r.IntN(5)])
+		}
+		return b.String()
+	}
+	for range 100000 {
+		src, old := word(r.IntN(14)), word(1+r.IntN(3))
+		want := naive(src, old)
+		found, overlapped := compile(old).find(src, true)
+		if len(found)+len(overlapped) != len(want) {
+			t.Fatalf("src %q old %q: %v and overlapped %v, want %v", src, old, found, overlapped, want)
+		}
+	}
+}
+
+func FuzzReplace(f *testing.F) {
+	f.Add("a\r\nb\n", "a\nb", "x\ny", true)
+	f.Add("“a”", `"a"`, `"b"`, false)
+	f.Fuzz(func(t *testing.T, src, old, new string, all bool) {
+		m, err := Replace(src, old, new, all)
+		if err != nil {
+			_ = err.Error()
+			return
+		}
+		got := mustApply(t, src, m.Edits)
+		if got == src {
+			t.Fatalf("a replacement that changes nothing: %q %q %q", src, old, new)
+		}
+	})
+}
+
+func TestSequence(t *testing.T) {
+	src := "one\ntwo\nthree\n"
+	s := NewSequence(src)
+	for _, st := range [][2]string{{"two", "2\n2b"}, {"2b", "deux"}, {"one\n", ""}} {
+		if _, err := s.Replace(st[0], st[1], false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := mustApply(t, src, s.Edits()); got != s.Text() || got != "2\ndeux\nthree\n" {
+		t.Fatalf("%q, %q", got, s.Text())
+	}
+}
