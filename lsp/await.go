@@ -44,12 +44,29 @@ func (sv *server) look(now time.Time, seq uint64, names []string) look {
 	defer sv.mu.Unlock()
 	l := look{phase: sv.phase, why: sv.why, since: sv.since, timedOut: sv.timedOut, changed: sv.changed, conn: sv.conn}
 	if sv.phase == phaseRunning {
-		l.verdict = sv.mach.verdict(now, seq, sv.relevant(names))
+		l.verdict = sv.mach.verdict(now, max(seq, sv.again), sv.relevant(names))
+		if l.state == fresh && l.how == "progress" && len(sv.opened) > 0 {
+			sv.tellAgain()
+			l.verdict = verdict{}
+		}
 		if l.barrier {
 			l.asked = sv.mach.barrierAsked()
 		}
 	}
 	return l
+}
+
+// tellAgain queues news of the files that were opened or created since the
+// last time; see profile.SecondRound. mu is held.
+func (sv *server) tellAgain() {
+	var events []protocol.FileEvent
+	for name := range sv.opened {
+		events = append(events, protocol.FileEvent{URI: wire.FileURI(name), Type: protocol.FileChangeTypeChanged})
+	}
+	clear(sv.opened)
+	sv.enqueued++
+	sv.again = sv.enqueued
+	sv.push(note{method: methodWatched, events: events})
 }
 
 // maxDependents is how many other open documents are pulled again after a

@@ -206,3 +206,186 @@ func TestGoplsOtherFile(t *testing.T) {
 	wantNone(t, "current", r.Current)
 	wantContains(t, "resolved", r.Resolved, "not enough arguments")
 }
+
+func TestGoplsColumns(t *testing.T) {
+	b := goplsBench(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tprintln(\"🦊🦊é\", nope)\n}\n"})
+	b.servers.Open(b.snap("main.go"))
+	r := b.edit("main.go", "nope", "nope2")
+	wantFresh(t, r)
+	wantContains(t, "new", r.New, "main.go:4:17 error undefined: nope2")
+	wantContains(t, "resolved", r.Resolved, "undefined: nope\n")
+	if d := r.New[0]; d.EndColumn != 22 || d.Code != "UndeclaredName" || d.Source != "compiler" || d.Path != b.path("main.go") {
+		t.Errorf("%+v", d)
+	}
+	// Two edits in one go, after the emoji: both ranges must be right.
+	r = b.edit("main.go", "nope2", "1")
+	wantNone(t, "current", r.Current)
+}
+
+func TestGoplsOutsideChange(t *testing.T) {
+	bad := "package main\n\nfunc main() {\n\tprintln(wobble)\n}\n"
+	b := goplsBench(t, map[string]string{"main.go": bad})
+	r := b.edit("main.go", "println(wobble)", "println(1)")
+	wantFresh(t, r)
+	wantNone(t, "current", r.Current)
+	wantContains(t, "resolved", r.Resolved, "undefined: wobble")
+	b.outside("main.go", bad, b.snap("main.go"))
+	_, list := b.servers.Current(t.Context(), nil)
+	wantContains(t, "current", list, "main.go:4:10 error undefined: wobble")
+}
+
+func TestGoplsNewFiles(t *testing.T) {
+	b := goplsBench(t, map[string]string{"main.go": "package main\n\nfunc main() {}\n"})
+	b.servers.Open(b.snap("main.go"))
+	wantNone(t, "util.go", b.put("util.go", "package main\n\nfunc Helper() int { return 1 }\n").New)
+	wantNone(t, "use", b.edit("main.go", "func main() {}", "func main() { println(Helper()) }").New)
+	r := b.put("pkg/p.go", "package pkg\n\nfunc P() {}\n\nvar Broken int = \"s\"\n")
+	wantContains(t, "p.go's own", r.New, "p.go:5:18")
+	wantNone(t, "p.go", b.edit("pkg/p.go", "\"s\"", "1").New)
+	r = b.edit("main.go", "package main\n", "package main\n\nimport \"example.test/m/pkg\"\n")
+	if len(r.New) != 1 || !strings.Contains(show(r.New), "imported and not used") {
+		t.Errorf("import: %s", show(r.New))
+	}
+	r = b.edit("main.go", "println(Helper())", "println(Helper()); pkg.P()")
+	wantFresh(t, r)
+	wantNone(t, "current", r.Current)
+	r = b.put("pkg/p.go", "-")
+	wantFresh(t, r)
+	wantContains(t, "after the removal", r.New, "main.go")
+}
+
+func TestGoplsFilesByOthers(t *testing.T) {
+	b := goplsBench(t, map[string]string{"main.go": "package main\n\nfunc main() { println(K) }\n"})
+	current := func() []lsp.Diagnostic {
+		t.Helper()
+		r, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("main.go")})
+		if r.Freshness != lsp.Fresh {
+			t.Errorf("%+v", r)
+		}
+		return list
+	}
+	wantContains(t, "cold", current(), "undefined: K")
+	b.outside("k.go", "package main\n\nconst K = 1\n", b.snap("k.go"))
+	wantNone(t, "created", current())
+	k := b.snap("k.go")
+	b.outside("k.go", "-", k)
+	b.outside("k2.go", "package main\n\nconst K2 = 1\n", b.snap("k2.go"))
+	wantContains(t, "renamed", current(), "undefined: K")
+	b.outside("k2.go", "package main\n\nconst K = 1\n", b.snap("k2.go"))
+	wantNone(t, "changed", current())
+}
+
+func TestGoplsModule(t *testing.T) {
+	mod := "module example.test/app\n\ngo 1.22\n"
+	b := goplsBench(t, map[string]string{
+		"app/go.mod": mod, "go.mod": "-",
+		"app/main.go": "package main\n\nimport \"example.test/lib\"\n\nfunc main() { lib.Hi() }\n",
+		"lib/go.mod":  "module example.test/lib\n\ngo 1.22\n",
+		"lib/lib.go":  "package lib\n\nfunc Hi() {}\n",
+	})
+	os.Remove(b.path("go.mod").Name())
+	current := func() []lsp.Diagnostic {
+		t.Helper()
+		r, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("app/main.go")})
+		if r.Freshness != lsp.Fresh {
+			t.Errorf("%+v", r)
+		}
+		return list
+	}
+	wantContains(t, "before", current(), "could not import example.test/lib")
+	b.outside("app/go.mod", mod+"\nrequire example.test/lib v0.0.0\n\nreplace example.test/lib => ../lib\n", b.snap("app/go.mod"))
+	wantNone(t, "with replace", current())
+	b.outside("app/go.mod", mod, b.snap("app/go.mod"))
+	wantContains(t, "without", current(), "could not import")
+}
+
+// A cold server must not be called clean before it has loaded.
+func TestGoplsCold(t *testing.T) {
+	files := map[string]string{"a.go": "package m\n\nfunc F() {}\n"}
+	for i := range 40 {
+		n := itoa(i)
+		files["p"+n+"/p.go"] = "package p" + n + "\n\nimport (\n\t\"net/http\"\n\t\"example.test/m\"\n)\n\nvar _ = http.StatusOK\n\nfunc init() { m.F(1) }\n"
+	}
+	b := goplsBench(t, files)
+	r, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("a.go")})
+	if r.Freshness != lsp.Fresh || len(list) != 40 {
+		t.Errorf("%s, %d errors (of 40)", r.Freshness, len(list))
+	}
+}
+
+// Each round ends after its last publication: the word after it is final.
+func TestGoplsRoundsAreFinal(t *testing.T) {
+	b := goplsBench(t, map[string]string{
+		"a/a.go": "package a\n\nfunc F(n int) {}\n",
+		"b/b.go": "package b\n\nimport \"example.test/m/a\"\n\nfunc G() { a.F(0) }\n",
+		"c/c.go": "package c\n\nimport \"example.test/m/a\"\n\nfunc H() { a.F(0) }\n",
+	})
+	b.servers.Open(b.snap("a/a.go"))
+	for i := range 30 {
+		r := b.edit("a/a.go", "n int", "n string")
+		wantFresh(t, r)
+		if len(r.New) != 2 || len(r.Current) != 2 {
+			t.Fatalf("round %d: new:\n%scurrent:\n%s", i, show(r.New), show(r.Current))
+		}
+		r = b.edit("a/a.go", "n string", "n int")
+		wantFresh(t, r)
+		if len(r.New) != 0 || len(r.Current) != 0 || len(r.Resolved) != 2 {
+			t.Fatalf("round %d: new:\n%scurrent:\n%s", i, show(r.New), show(r.Current))
+		}
+	}
+}
+
+// Without the option for rounds, versions and quiet take their place.
+func TestGoplsWithoutRounds(t *testing.T) {
+	path := needGopls(t)
+	b := newBench(t, map[string]string{"go.mod": "module example.test/m\n\ngo 1.22\n", "a.go": "package m\n\nvar X int = 1\n"}, func(o *lsp.Options) {
+		p := profile.Gopls()
+		p.InitializationOptions = map[string]any{"diagnosticsDelay": "0s"}
+		p.Settings = nil
+		o.Profiles = []profile.Profile{p}
+		o.Launch = launchFrom(path)
+	})
+	for range 3 {
+		r := b.edit("a.go", "1", "\"s\"")
+		if r.Freshness != lsp.Settled || len(r.New) != 1 {
+			t.Errorf("%s %+v\n%s", r.Freshness, r.Servers, show(r.New))
+		}
+		r = b.edit("a.go", "\"s\"", "1")
+		if r.Freshness != lsp.Settled || len(r.Current) != 0 {
+			t.Errorf("%s %+v\n%s", r.Freshness, r.Servers, show(r.Current))
+		}
+	}
+}
+
+// In a restricted root neither a driver nor flags of the user run; in a
+// trusted one they do.
+func TestGoplsEnvironment(t *testing.T) {
+	path := needGopls(t)
+	dir := t.TempDir()
+	proof := filepath.Join(dir, "ran")
+	driver := filepath.Join(dir, "driver")
+	if err := os.WriteFile(driver, []byte("#!/bin/sh\ntouch "+proof+"\necho '{\"NotHandled\":true}'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, trusted := range []bool{false, true} {
+		b := newBench(t, map[string]string{
+			"go.mod": "module example.test/m\n\ngo 1.22\n", "a.go": "package m\n", "tagged.go": "//go:build special\n\npackage m\n\nvar x int = \"s\"\n",
+		}, func(o *lsp.Options) {
+			o.Profiles = []profile.Profile{profile.Gopls()}
+			o.Trusted = func(string) bool { return trusted }
+			env := append(os.Environ(), "GOFLAGS=-tags=special", "GOPACKAGESDRIVER="+driver)
+			o.Launch = func(context.Context, profile.Profile, string) (lsp.Command, error) {
+				return lsp.Command{Path: path, Args: []string{"serve"}, Env: env}, nil
+			}
+		})
+		os.Remove(proof)
+		_, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("a.go")})
+		_, err := os.Stat(proof)
+		if ran := err == nil; ran != trusted {
+			t.Errorf("trusted %v: the driver ran: %v", trusted, ran)
+		}
+		if flagged := strings.Contains(show(list), "tagged.go:5"); flagged != trusted {
+			t.Errorf("trusted %v: the user's flags hold: %v\n%s", trusted, flagged, show(list))
+		}
+	}
+}

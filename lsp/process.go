@@ -77,8 +77,14 @@ func (p *process) kill() {
 	})
 }
 
-// lastWords is what the process last wrote to standard error, for a message.
+// lastWords ends the process, unless it does so itself at once, and returns
+// what it last wrote to standard error, for a message.
 func (p *process) lastWords() string {
+	select {
+	case <-p.exited:
+	case <-time.After(200 * time.Millisecond):
+		p.kill()
+	}
 	if s := strings.TrimSpace(p.stderr.String()); s != "" {
 		return ": " + s
 	}

@@ -88,6 +88,8 @@ type server struct {
 	mach     *machine
 	store    store
 	results  map[string]string // result ids of pulls, by absolute name
+	opened   map[string]bool   // files to tell of again after the next round
+	again    uint64            // the item that did so last
 	timedOut bool              // a wait timed out and nothing was heard since
 }
 
@@ -96,7 +98,7 @@ func newServer(opts *Options, p profile.Profile, root string, trusted bool) *ser
 	sv := &server{
 		prof: p, root: root, trusted: trusted, opts: opts, log: opts.Log.With("server", p.Name, "root", root),
 		stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}),
-		docs: map[string]*doc{}, store: newStore(), mach: newMachine(machineConfig{}), since: time.Now(),
+		docs: map[string]*doc{}, opened: map[string]bool{}, store: newStore(), mach: newMachine(machineConfig{}), since: time.Now(),
 	}
 	go sv.run(ctx)
 	return sv

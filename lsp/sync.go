@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -47,8 +48,22 @@ func (sv *server) open(snap document.Snapshot) {
 func (sv *server) openNote(snap document.Snapshot) note {
 	name := snap.Path.Name()
 	d := &doc{snap: snap, lang: sv.prof.LanguageID(name), version: 1, used: sv.enqueued}
+	if sv.prof.SecondRound && !sv.hasNeighbour(name) {
+		sv.opened[name] = true
+	}
 	sv.docs[name] = d
 	return note{method: methodOpen, name: name, lang: d.lang, version: 1, after: snap.Text}
+}
+
+// hasNeighbour reports whether a document of the same folder is open, so that
+// the server knows the package. mu is held.
+func (sv *server) hasNeighbour(name string) bool {
+	for other := range sv.docs {
+		if filepath.Dir(other) == filepath.Dir(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // closeOldest keeps the number of open documents bounded. mu is held.
@@ -99,6 +114,7 @@ func (sv *server) apply(list []Changed) bool {
 		if kind == protocol.FileChangeTypeDeleted {
 			sv.store.forget(name)
 			delete(sv.results, name)
+			delete(sv.opened, name)
 		}
 		events = append(events, protocol.FileEvent{URI: wire.FileURI(name), Type: kind})
 		if kind == protocol.FileChangeTypeCreated && syncable(c.After) && sv.prof.Serves(name) && len(opens) < openLimit/4 {

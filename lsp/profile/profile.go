@@ -49,6 +49,7 @@ type Profile struct {
 	// ours (the key is its method) and ends when its diagnostics are out.
 	Rounds        map[string]string
 	ProgressTitle string   // begins the titles of all rounds; "" for none
+	SecondRound   bool     // the first file of a new package is only diagnosed in the round after the one that loads it
 	LoadingTitles []string // progress titles, or parts of them, that mean: not loaded yet
 	NoSave        []string // patterns of base names for which didSave changes nothing
 
@@ -88,6 +89,8 @@ func Gopls() Profile {
 			"textDocument/didClose":           "diagnosing close files",
 			"workspace/didChangeWatchedFiles": "diagnosing files changed on disk",
 		},
+		NoSave:        []string{"*.go"}, // it reads them from didChange; a second round would undo the first
+		SecondRound:   true, // v0.23.0 publishes an empty list for it and nothing more until the next notification
 		LoadingTitles: []string{"Setting up workspace"},
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
 	}

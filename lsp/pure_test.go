@@ -1,0 +1,227 @@
+package lsp
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"coedit/document"
+	"coedit/edits"
+	"coedit/internal/wire"
+
+	"go.lsp.dev/protocol"
+)
+
+func changed(before, after string, list []edits.Edit) Changed {
+	return Changed{Before: document.Snapshot{Text: before}, After: document.Snapshot{Text: after}, Edits: list}
+}
+
+// checkLineMap: a line that the map moves is the same line; one it says was
+// made by the edit is reached by none.
+func checkLineMap(t *testing.T, before, after string, list []edits.Edit) {
+	t.Helper()
+	m := newLineMap(changed(before, after, list))
+	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	reached := map[int]bool{}
+	for i, line := range old {
+		to, ok := m.forward(i + 1)
+		if !ok {
+			continue
+		}
+		if to < 1 || to > len(now) || now[to-1] != line {
+			t.Fatalf("line %d %q of %q became %d of %q by %+v", i+1, line, before, to, after, m)
+		}
+		if reached[to] || m.touches(to) {
+			t.Fatalf("line %d of %q is made or reached twice", to, after)
+		}
+		reached[to] = true
+	}
+	for i := range now {
+		if !reached[i+1] && !m.touches(i+1) && now[i] != "" {
+			t.Fatalf("line %d %q of %q comes from nowhere: %+v", i+1, now[i], after, m)
+		}
+	}
+}
+
+func TestLineMap(t *testing.T) {
+	src := "one\ntwo\nthree\nfour\nfive\n"
+	for _, list := range [][]edits.Edit{
+		{{Start: 4, End: 4, New: "new\n"}},
+		{{Start: 4, End: 8, New: ""}},
+		{{Start: 5, End: 6, New: "X\nY"}},
+		{{Start: 0, End: 4, New: "1\n"}, {Start: 14, End: 18, New: "a\nb"}},
+		{{Start: 3, End: 4, New: ""}},
+		{{Start: 5, End: 5, New: "a"}, {Start: 6, End: 6, New: "b\n"}, {Start: 20, End: 24, New: ""}},
+		{{Start: 0, End: 0, New: "package x\n\n"}},
+		{{Start: 24, End: 24, New: "six"}},
+	} {
+		after, last := "", 0
+		for _, e := range list {
+			after += src[last:e.Start] + e.New
+			last = e.End
+		}
+		checkLineMap(t, src, after+src[last:], list)
+	}
+}
+
+func TestContentChanges(t *testing.T) {
+	incremental := capabilities{encoding: wire.UTF16, incremental: true}
+	apply := func(text string, events []protocol.TextDocumentContentChangeEvent, enc wire.Encoding) string {
+		for _, e := range events {
+			switch e := e.(type) {
+			case *protocol.TextDocumentContentChangeWholeDocument:
+				text = e.Text
+			case *protocol.TextDocumentContentChangePartial:
+				m := wire.NewMapper(text, enc)
+				text = text[:m.Offset(e.Range.Start)] + e.Text + text[m.Offset(e.Range.End):]
+			}
+		}
+		return text
+	}
+	for _, test := range []struct {
+		name, before, after string
+		edits               []edits.Edit
+		caps                capabilities
+		whole               bool
+	}{
+		{"two", "a🦊b\nc\n", "A🦊b\nC\n", []edits.Edit{{Start: 0, End: 1, New: "A"}, {Start: 7, End: 8, New: "C"}}, incremental, false},
+		{"after emoji", "🦊🦊é x", "🦊🦊é y", []edits.Edit{{Start: 11, End: 12, New: "y"}}, incremental, false},
+		{"crlf", "a\r\nb\r\n", "a\r\nc\r\n", []edits.Edit{{Start: 3, End: 4, New: "c"}}, incremental, false},
+		{"parts crlf", "a\r\nb", "a\nb", []edits.Edit{{Start: 1, End: 2, New: ""}}, incremental, true},
+		{"lone cr", "a\rb\nc", "a\rb\nd", []edits.Edit{{Start: 4, End: 5, New: "d"}}, incremental, true},
+		{"full sync", "a", "b", []edits.Edit{{Start: 0, End: 1, New: "b"}}, capabilities{}, true},
+		{"utf-8", "é x", "é y", []edits.Edit{{Start: 3, End: 4, New: "y"}}, capabilities{encoding: wire.UTF8, incremental: true}, false},
+	} {
+		events := contentChanges(note{before: test.before, after: test.after, edits: test.edits}, test.caps)
+		if got := apply(test.before, events, test.caps.encoding); got != test.after {
+			t.Errorf("%s: %q", test.name, got)
+		}
+		if _, whole := events[0].(*protocol.TextDocumentContentChangeWholeDocument); whole != test.whole {
+			t.Errorf("%s: whole %v", test.name, whole)
+		}
+	}
+	e := contentChanges(note{before: "\tprintln(\"🦊🦊é\", nope)\n", after: "\tprintln(\"🦊🦊é\", nope2)\n",
+		edits: oneEdit("\tprintln(\"🦊🦊é\", nope)\n", "\tprintln(\"🦊🦊é\", nope2)\n")}, incremental)
+	if p := e[0].(*protocol.TextDocumentContentChangePartial); p.Range.Start.Character != 22 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func FuzzOneEdit(f *testing.F) {
+	f.Add("a\r\nb", "a\nb")
+	f.Add("é", "è")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		if len(before)+len(after) > 1<<16 {
+			return
+		}
+		text, last := "", 0
+		for _, e := range oneEdit(before, after) {
+			text += before[last:e.Start] + e.New
+			last = e.End
+		}
+		if text+before[last:] != after {
+			t.Fatalf("%q → %q gave %q", before, after, text+before[last:])
+		}
+		events := contentChanges(note{before: before, after: after, edits: oneEdit(before, after)}, capabilities{incremental: true, encoding: wire.UTF16})
+		if p, ok := events[0].(*protocol.TextDocumentContentChangePartial); ok {
+			m := wire.NewMapper(before, wire.UTF16)
+			if got := before[:m.Offset(p.Range.Start)] + p.Text + before[m.Offset(p.Range.End):]; got != after {
+				t.Fatalf("%q → %q by %+v gave %q", before, after, p, got)
+			}
+		}
+	})
+}
+
+func finding(line int, message string) raw {
+	return raw{rng: protocol.Range{Start: protocol.Position{Line: uint32(line - 1)}}, severity: Error, message: message}
+}
+
+func TestDifference(t *testing.T) {
+	src := "1\n2\n3\n4\n5\n"
+	insert := newLineMap(changed(src, "0\n"+src, []edits.Edit{{New: "0\n"}}))
+	change3 := newLineMap(changed(src, "1\n2\nX\n4\n5\n", []edits.Edit{{Start: 4, End: 5, New: "X"}}))
+	for _, test := range []struct {
+		name        string
+		lm          lineMap
+		old, list   []raw
+		added, gone int
+	}{
+		{"moved", insert, []raw{finding(2, "E")}, []raw{finding(3, "E")}, 0, 0},
+		{"moved, another line in the message", insert, []raw{finding(2, "E at a.go:5:2")}, []raw{finding(3, "E at a.go:6:2")}, 0, 0},
+		{"stayed where the text moved", insert, []raw{finding(2, "E")}, []raw{finding(2, "E")}, 1, 1},
+		{"on the edited line", change3, []raw{finding(3, "E")}, []raw{finding(3, "E")}, 0, 0},
+		{"fixed there, new elsewhere", change3, []raw{finding(3, "E")}, []raw{finding(5, "E")}, 1, 1},
+		{"twice where it was once", change3, []raw{finding(3, "E")}, []raw{finding(3, "E"), finding(3, "E")}, 1, 0},
+		{"other severity", lineMap{}, []raw{finding(1, "E")}, []raw{{severity: Warning, message: "E"}}, 1, 1},
+		{"one fewer", lineMap{}, []raw{finding(1, "E"), finding(1, "E")}, []raw{finding(1, "E")}, 0, 1},
+	} {
+		added, gone := difference(test.old, test.list, test.lm)
+		if len(added) != test.added || len(gone) != test.gone {
+			t.Errorf("%s: added %v, gone %v", test.name, added, gone)
+		}
+	}
+}
+
+func diag(name string, line int, message string) Diagnostic {
+	return Diagnostic{Name: name, Line: line, EndLine: line, Severity: Error, Message: message}
+}
+
+func TestIntroduced(t *testing.T) {
+	step := func(before, after string) []Changed { return []Changed{changed(before, after, nil)} }
+	name := step("", "x")[0].name()
+	var in Introduced
+	r := Report{Freshness: Fresh, BaselineKnown: true, New: []Diagnostic{diag(name, 2, "mine")},
+		Current: []Diagnostic{diag(name, 1, "old"), diag(name, 2, "mine")}}
+	in.Fold(&r, step("a\nb\n", "a\nB\n"))
+	if len(r.Yours) != 0 {
+		t.Errorf("yours of the first call: %+v", r.Yours)
+	}
+	// A line above: mine moves, and is still mine; an unused import is transient now.
+	r = Report{Freshness: Fresh, BaselineKnown: true,
+		New:     []Diagnostic{diag(name, 1, `"os" imported and not used`), diag(name, 5, "worse")},
+		Current: []Diagnostic{diag(name, 1, `"os" imported and not used`), diag(name, 2, "old"), diag(name, 3, "mine"), diag(name, 5, "worse")}}
+	in.Fold(&r, step("a\nB\n", "0\na\nB\n"))
+	if !reflect.DeepEqual(r.Yours, []Diagnostic{diag(name, 3, "mine")}) {
+		t.Errorf("yours: %+v", r.Yours)
+	}
+	if len(r.New) != 2 || r.New[0].Message != "worse" || r.New[0].Transient || !r.New[1].Transient {
+		t.Errorf("new: %+v", r.New)
+	}
+	// No word: what is mine is kept in mind, moved, but not claimed to be there.
+	r = Report{Freshness: Timeout}
+	in.Fold(&r, step("0\na\nB\n", "00\n0\na\nB\n"))
+	if len(r.Yours) != 0 {
+		t.Errorf("yours after a timeout: %+v", r.Yours)
+	}
+	r = Report{Freshness: Fresh, Current: []Diagnostic{diag(name, 4, "mine")}}
+	in.Fold(&r, step("x\n", "y\n"))
+	if !reflect.DeepEqual(r.Yours, []Diagnostic{diag(name, 4, "mine")}) {
+		t.Errorf("yours: %+v", r.Yours)
+	}
+	r = Report{Freshness: Fresh}
+	in.Fold(&r, nil)
+	r = Report{Freshness: Fresh, Current: []Diagnostic{diag(name, 4, "mine")}}
+	in.Fold(&r, nil)
+	if len(r.Yours) != 0 {
+		t.Errorf("a fixed error came back as yours: %+v", r.Yours)
+	}
+}
+
+func TestStoreBounds(t *testing.T) {
+	s := newStore()
+	many := make([]raw, maxHeld)
+	for i := range many {
+		many[i] = raw{severity: Warning, rng: protocol.Range{Start: protocol.Position{Line: uint32(i)}}}
+	}
+	s.set(s.push, "a", many)
+	s.set(s.push, "b", []raw{finding(1, "E")})
+	if s.held != maxHeld || !s.truncated || len(s.push["b"]) != 0 {
+		t.Errorf("held %d", s.held)
+	}
+	s.forget("a")
+	s.set(s.push, "b", []raw{finding(1, "E"), finding(2, "E")})
+	s.set(s.pull, "b", []raw{finding(2, "E"), finding(3, "E")})
+	if got := s.all()["b"]; len(got) != 3 || s.held != 4 {
+		t.Errorf("%v, held %d", got, s.held)
+	}
+}
