@@ -10,8 +10,8 @@ import (
 // compared; refineLargest bounds one region by the same measure. Past them an
 // edit loses only what both of its ends have in common.
 const (
-	refineBudget  = 64 << 20
-	refineLargest = 16 << 20
+	refineBudget  = 16 << 20
+	refineLargest = 4 << 20
 )
 
 // Refine shrinks each edit of before to what differs inside it. It divides
