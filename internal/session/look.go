@@ -77,6 +77,9 @@ func (a *attempt) sight(snap document.Snapshot) (sight, error) {
 		if err := a.stale(&x); err != nil {
 			return x, err
 		}
+	default:
+		s.seen.Record(snap) // a baseline from before a restart gets its text back
+		x.base, _ = s.seen.Baseline(snap.Path)
 	}
 	if a.in.Whole && snap.Exists() && !x.base.Whole {
 		return x, &UnreadError{Path: snap.Path, Lines: x.base.Unseen(document.Lines(x.snap.Text).Count())}
@@ -119,7 +122,7 @@ func (s *Session) refuse(x *sight, ext External) error {
 	case x.base.HasText && x.snap.Problem == nil && ext.whole:
 		since := edits.Diff(x.base.Text, x.snap.Text)
 		m := edits.NewLineMap(x.base.Text, since)
-		spans := readstate.Moved(spansOf(x.base), m.Line, added(x.snap.Text, since, x.base.Text))
+		spans := readstate.Moved(spansOf(x.base, x.base.Text), m.Line, added(x.snap.Text, since, x.base.Text))
 		s.seen.Record(x.snap, spans...)
 		e.Moved = true
 	}
@@ -193,8 +196,9 @@ func moved(x sight, c edits.Change, before, after document.Snapshot) []readstate
 	if !before.Exists() {
 		return []readstate.Span{{First: 1, Last: max(1, document.Lines(after.Text).Count())}}
 	}
-	spans := spansOf(x.base)
+	spans := spansOf(x.base, before.Text)
 	if x.over {
+		spans = spansOf(x.base, x.base.Text)
 		m := edits.NewLineMap(x.base.Text, x.since)
 		spans = readstate.Moved(spans, m.Line, added(before.Text, x.since, x.base.Text))
 	}
@@ -213,9 +217,10 @@ func added(after string, list []edits.Edit, before string) []readstate.Span {
 	return out
 }
 
-func spansOf(b readstate.Baseline) []readstate.Span {
+// spansOf returns the lines of text, which is b's, that were shown.
+func spansOf(b readstate.Baseline, text string) []readstate.Span {
 	if b.Whole {
-		return []readstate.Span{{First: 1, Last: max(1, document.Lines(b.Text).Count())}}
+		return []readstate.Span{{First: 1, Last: max(1, document.Lines(text).Count())}}
 	}
 	return b.Spans
 }

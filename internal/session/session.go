@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"coedit/document"
@@ -46,6 +47,7 @@ type Session struct {
 	told       map[document.Path]document.Revision
 	repeats    map[document.Path]repeat
 	introduced lsp.Introduced
+	once       map[string]bool
 	dirty      bool
 
 	saving  sync.Mutex
@@ -335,4 +337,27 @@ func (a *attempt) preview(plan edits.Plan, seen []sight, out *Outcome) error {
 		out.Before, out.After = append(out.Before, before), append(out.After, after)
 	}
 	return nil
+}
+
+// Open opens a document for reading in part, whatever its size.
+func (s *Session) Open(ctx context.Context, p document.Path) (io.ReadCloser, int64, error) {
+	if err := s.MayLook(p); err != nil {
+		return nil, 0, err
+	}
+	return s.o.Workspace.Open(ctx, p)
+}
+
+// FirstTime reports whether the session is asked about key for the first time
+// since it began: for refusals that hold once.
+func (s *Session) FirstTime(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.once[key] {
+		return false
+	}
+	if s.once == nil || len(s.once) > 1000 {
+		s.once = map[string]bool{}
+	}
+	s.once[key] = true
+	return true
 }

@@ -110,4 +110,3 @@ func replaceFile(name string, b []byte) error {
 	}
 	return err
 }
-

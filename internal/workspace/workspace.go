@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -380,4 +381,18 @@ func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, cau
 		return cause
 	}
 	return partial
+}
+
+// An Opener is a Target that can read a file in part.
+type Opener interface {
+	Open(ctx context.Context, p document.Path) (io.ReadCloser, int64, error)
+}
+
+// Open opens the file at p for reading in part, whatever its size.
+func (w *Workspace) Open(ctx context.Context, p document.Path) (io.ReadCloser, int64, error) {
+	o, ok := w.target.(Opener)
+	if !ok {
+		return nil, 0, &document.Error{Name: p.Name(), Err: document.ErrTooLarge}
+	}
+	return o.Open(ctx, p)
 }
