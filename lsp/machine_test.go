@@ -197,6 +197,9 @@ func FuzzMachine(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 0, 0, 1, 1, 2, 5})
 	f.Add([]byte{0, 3, 6, 1, 1, 1, 5, 2, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1000 {
+			return
+		}
 		m, s := testMachine(rounds), &simulated{}
 		now := epoch
 		check := func() {

@@ -89,6 +89,9 @@ func dedupe(a, b []raw) []raw {
 func rawOf(list []protocol.Diagnostic) []raw {
 	out := make([]raw, 0, min(len(list), maxHeld))
 	for _, d := range list {
+		if d.Message == nil { // null, or no diagnostic at all
+			continue
+		}
 		r := raw{rng: d.Range, severity: Severity(d.Severity), code: code(d.Code), message: message(d.Message)}
 		if r.severity < Error || r.severity > Hint {
 			r.severity = Error

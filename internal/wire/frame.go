@@ -69,7 +69,13 @@ func readLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 
 func contentLength(line []byte) (n int, found bool, err error) {
 	const field = "content-length:"
-	lower := bytes.ToLower(line)
+	// Byte by byte: ToLower changes the length of what is no UTF-8.
+	lower := bytes.Clone(line)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
 	i := bytes.LastIndex(lower, []byte(field))
 	if i < 0 {
 		return 0, false, nil

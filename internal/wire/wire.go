@@ -215,10 +215,8 @@ func (c *Conn) caught(method string, err *error) {
 }
 
 func (c *Conn) cancelled(params Raw) {
-	var p struct {
-		ID Raw `json:"id"`
-	}
-	if Unmarshal(params, &p) != nil {
+	var p struct{ ID json.RawMessage }
+	if json.Unmarshal(params, &p) != nil {
 		return
 	}
 	c.mu.Lock()

@@ -90,7 +90,7 @@ func Gopls() Profile {
 			"workspace/didChangeWatchedFiles": "diagnosing files changed on disk",
 		},
 		NoSave:        []string{"*.go"}, // it reads them from didChange; a second round would undo the first
-		SecondRound:   true, // v0.23.0 publishes an empty list for it and nothing more until the next notification
+		SecondRound:   true,             // v0.23.0 publishes an empty list for it and nothing more until the next notification
 		LoadingTitles: []string{"Setting up workspace"},
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
 	}
