@@ -16,7 +16,7 @@ func Diff(before, after string) []Edit {
 	a, b := splitLines(before), splitLines(after)
 	d := differ{ids: make(map[string]int, len(a))}
 	d.a, d.b = d.intern(a), d.intern(b)
-	d.diff(0, len(a), 0, len(b))
+	d.diff(0, len(a), 0, len(b), 0)
 	return d.edits(before, after, a, b)
 }
 
@@ -42,6 +42,7 @@ type differ struct {
 	ids  map[string]int
 	a, b []int
 	out  []span // lines replaced, in order
+	late int    // regions large enough to run out of time
 }
 
 // A span says that lines [a0, a1) became lines [b0, b1).
@@ -60,7 +61,11 @@ func (d *differ) intern(lines []string) []int {
 	return out
 }
 
-func (d *differ) diff(a0, a1, b0, b1 int) {
+// maxDepth bounds how often a region is divided, so that no text takes
+// quadratic time.
+const maxDepth = 64
+
+func (d *differ) diff(a0, a1, b0, b1, depth int) {
 	for a0 < a1 && b0 < b1 && d.a[a0] == d.b[b0] {
 		a0, b0 = a0+1, b0+1
 	}
@@ -71,16 +76,19 @@ func (d *differ) diff(a0, a1, b0, b1 int) {
 		d.add(span{a0, a1, b0, b1})
 		return
 	}
-	anchors := d.anchors(a0, a1, b0, b1)
+	var anchors [][2]int
+	if depth < maxDepth {
+		anchors = d.anchors(a0, a1, b0, b1)
+	}
 	if len(anchors) == 0 {
 		d.myers(a0, a1, b0, b1)
 		return
 	}
 	for _, p := range anchors {
-		d.diff(a0, p[0], b0, p[1])
+		d.diff(a0, p[0], b0, p[1], depth+1)
 		a0, b0 = p[0]+1, p[1]+1
 	}
-	d.diff(a0, a1, b0, b1)
+	d.diff(a0, a1, b0, b1, depth+1)
 }
 
 func (d *differ) add(s span) {
@@ -94,33 +102,71 @@ func (d *differ) add(s span) {
 	d.out = append(d.out, s)
 }
 
+// large is from which product of line counts on runs of lines are tried as
+// anchors, as the comparison without any may not end in its time.
+const large = 1 << 20
+
 // anchors returns the longest rising chain of lines that occur once on each
-// side (patience diff).
+// side (patience diff). A large region without any is held together by runs
+// of lines that do.
 func (d *differ) anchors(a0, a1, b0, b1 int) [][2]int {
-	type place struct{ na, nb, ia, ib int }
-	m := make(map[int]*place, a1-a0)
-	for i := a0; i < a1; i++ {
-		p := m[d.a[i]]
-		if p == nil {
-			p = &place{}
-			m[d.a[i]] = p
+	a, b := d.a[a0:a1], d.b[b0:b1]
+	pairs := once(a, b)
+	if len(pairs) == 0 && len(a)*len(b) > large {
+		for n := 2; n <= 16 && len(pairs) == 0; n *= 2 {
+			// windows of n lines from windows of n/2
+			ids := make(map[[2]int]int, len(a))
+			a, b = windows(a, n/2, ids), windows(b, n/2, ids)
+			pairs = once(a, b)
 		}
-		p.na++
-		p.ia = i
 	}
-	for j := b0; j < b1; j++ {
-		if p := m[d.b[j]]; p != nil {
+	pairs = rising(pairs)
+	for i := range pairs {
+		pairs[i][0] += a0
+		pairs[i][1] += b0
+	}
+	return pairs
+}
+
+// windows joins each id of list with the one n places later, and names the
+// pairs by ids.
+func windows(list []int, n int, ids map[[2]int]int) []int {
+	out := make([]int, 0, len(list))
+	for i := 0; i+n < len(list); i++ {
+		key := [2]int{list[i], list[i+n]}
+		id, ok := ids[key]
+		if !ok {
+			id = len(ids)
+			ids[key] = id
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+// once returns the indexes of what occurs once in each list, in a's order.
+func once(a, b []int) [][2]int {
+	type place struct{ na, nb, ib int }
+	m := make(map[int]place, len(a))
+	for _, id := range a {
+		p := m[id]
+		p.na++
+		m[id] = p
+	}
+	for j, id := range b {
+		if p, ok := m[id]; ok {
 			p.nb++
 			p.ib = j
+			m[id] = p
 		}
 	}
 	var pairs [][2]int
-	for i := a0; i < a1; i++ {
-		if p := m[d.a[i]]; p.na == 1 && p.nb == 1 {
+	for i, id := range a {
+		if p := m[id]; p.na == 1 && p.nb == 1 {
 			pairs = append(pairs, [2]int{i, p.ib})
 		}
 	}
-	return rising(pairs)
+	return pairs
 }
 
 // rising returns the longest subsequence of pairs, sorted by their first,
@@ -188,6 +234,10 @@ func (d *differ) myers(a0, a1, b0, b1 int) {
 	}
 	dmp := diffmatchpatch.New()
 	dmp.DiffTimeout = 300_000_000 // nanoseconds
+	if len(a)*len(b) > large {    // together they take twice the first's time
+		dmp.DiffTimeout = max(dmp.DiffTimeout>>min(d.late, 10), 5_000_000)
+		d.late++
+	}
 	for _, part := range dmp.DiffMainRunes(a, b, false) {
 		n := len([]rune(part.Text))
 		switch part.Type {
