@@ -27,6 +27,8 @@ type ServeOptions struct {
 	Form    ResultForm
 	Version string
 	Log     *slog.Logger
+	// Broken answers every call instead of a session that could not be made.
+	Broken *Result
 	// Progress is how often a call that waits for a report says so; zero is 2 s.
 	Progress time.Duration
 }
@@ -64,6 +66,9 @@ func (t *tool) mcp(form ResultForm) *mcp.Tool {
 
 func (set *Set) handler(t *tool, o ServeOptions) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if o.Broken != nil {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: o.Broken.Text}}, IsError: true, Meta: mcp.Meta{"code": o.Broken.Code}}, nil
+		}
 		stop := progress(ctx, req, t, o.Progress)
 		r := set.Call(ctx, o.Session, t.name, req.Params.Arguments)
 		stop()
