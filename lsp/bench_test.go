@@ -21,10 +21,8 @@ import (
 // bare is a client that does nothing but wait for one publication: the least
 // that anybody can wait.
 type bare struct {
-	in      io.Writer
-	r       *bufio.Reader
-	version int
-	id      int
+	in io.Writer
+	r  *bufio.Reader
 }
 
 func (c *bare) send(m map[string]any) error {

@@ -50,8 +50,10 @@ func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
 	for _, res := range s.awaitAll(ctx, targets, names) {
 		r.Servers = append(r.Servers, res.ev)
 		old, known := b.held[res.sv]
-		known = known && res.ev.Freshness != Unavailable
 		r.BaselineKnown = r.BaselineKnown && known
+		// Without the server's word on the new text its findings still have
+		// the lines of the old one: comparing would make up differences.
+		known = known && (res.ev.Freshness == Fresh || res.ev.Freshness == Settled)
 		cs.add(ctx, &r, res, old, known)
 	}
 	r.finish()
@@ -178,11 +180,14 @@ type identity struct {
 var lineNumbers = regexp.MustCompile(`:\d+(:\d+)?`)
 
 func identify(d raw) identity {
-	text := d.message
-	if strings.Contains(text, ":") {
-		text = lineNumbers.ReplaceAllString(text, ":#")
+	return identity{d.severity, d.code, d.source, withoutLines(d.message)}
+}
+
+func withoutLines(message string) string {
+	if !strings.Contains(message, ":") {
+		return message
 	}
-	return identity{d.severity, d.code, d.source, text}
+	return lineNumbers.ReplaceAllString(message, ":#")
 }
 
 // add compares what one server holds with what it held.

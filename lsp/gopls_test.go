@@ -389,3 +389,18 @@ func TestGoplsEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// What was wrong before is not new, however much there is of it.
+func TestGoplsFlood(t *testing.T) {
+	gen := "package m\n\n"
+	for i := range 300 {
+		gen += "var _ = u" + itoa(i) + "\n"
+	}
+	b := goplsBench(t, map[string]string{"gen.go": gen})
+	r := b.put("c.go", "package m\n\nvar C int = \"s\"\n")
+	wantFresh(t, r)
+	if len(r.New) != 1 || r.Remaining.Errors < 300 {
+		t.Errorf("new:\n%s%+v", show(r.New), r.Remaining)
+	}
+	wantContains(t, "new", r.New, "c.go:3:13 error")
+}

@@ -183,12 +183,7 @@ func (sv *server) requested(ctx context.Context, method string, params wire.Raw)
 	case "workspace/workspaceFolders":
 		return sv.folders(), nil
 	case "workspace/diagnostic/refresh":
-		sv.mu.Lock()
-		for _, d := range sv.mach.docs {
-			d.pulled = 0
-		}
-		sv.touch()
-		sv.mu.Unlock()
+		sv.refresh(time.Now())
 		return nil, nil
 	case "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh",
 		"workspace/inlineValue/refresh", "workspace/foldingRange/refresh", "window/showMessageRequest":
@@ -199,6 +194,21 @@ func (sv *server) requested(ctx context.Context, method string, params wire.Raw)
 		return wire.Raw(`{"applied":false,"failureReason":"coedit takes no edits from servers"}`), nil
 	}
 	return nil, wire.MethodNotFound(method)
+}
+
+// refresh makes all pulled diagnostics out of date. Servers that ask for it
+// after each pull are not followed in circles.
+func (sv *server) refresh(now time.Time) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if now.Sub(sv.refreshed) < time.Second {
+		return
+	}
+	sv.refreshed = now
+	for _, d := range sv.mach.docs {
+		d.pulled = 0
+	}
+	sv.touch()
 }
 
 func (sv *server) folders() wire.Raw {

@@ -25,27 +25,28 @@ func (i *Introduced) Fold(r *Report, list []Changed) {
 		maps[c.name()], edited[c.name()] = newLineMap(c), true
 	}
 	known := r.Freshness == Fresh || r.Freshness == Settled
-	var kept []Diagnostic
-	taken := make([]bool, len(r.Current))
-	for _, old := range i.errors {
-		line, exact := maps[old.Name].forward(old.Line)
-		at := slices.IndexFunc(r.Current, func(d Diagnostic) bool {
-			return sameFinding(d, old) && (exact && d.Line == line || !exact && maps[old.Name].touches(d.Line))
-		})
-		for at >= 0 && taken[at] {
-			next := slices.IndexFunc(r.Current[at+1:], func(d Diagnostic) bool { return sameFinding(d, old) })
-			if next < 0 {
-				at = -1
-				break
-			}
-			at += 1 + next
+	holding := map[finding][]int{} // places in r.Current not yet accounted for
+	for n, d := range r.Current {
+		if d.Severity == Error {
+			holding[findingOf(d)] = append(holding[findingOf(d)], n)
 		}
+	}
+	var kept []Diagnostic
+	for _, old := range i.errors {
+		lm := maps[old.Name]
+		line, exact := lm.forward(old.Line)
+		places := holding[findingOf(old)]
+		at := slices.IndexFunc(places, func(n int) bool {
+			now := r.Current[n].Line
+			return exact && now == line || !exact && lm.touches(now)
+		})
 		switch {
 		case at >= 0:
-			taken[at] = true
-			kept = append(kept, r.Current[at])
-			if !slices.Contains(r.New, r.Current[at]) {
-				r.Yours = append(r.Yours, r.Current[at])
+			d := r.Current[places[at]]
+			holding[findingOf(old)] = slices.Delete(places, at, at+1)
+			kept = append(kept, d)
+			if !slices.Contains(r.New, d) {
+				r.Yours = append(r.Yours, d)
 			}
 		case !known: // the server may only be slow to say it again
 			if exact {
@@ -69,9 +70,15 @@ func (i *Introduced) Fold(r *Report, list []Changed) {
 	i.edited = edited
 }
 
-func sameFinding(a, b Diagnostic) bool {
-	return a.Name == b.Name && a.Severity == b.Severity && a.Code == b.Code && a.Source == b.Source &&
-		lineNumbers.ReplaceAllString(a.Message, ":#") == lineNumbers.ReplaceAllString(b.Message, ":#")
+// finding is what makes two diagnostics the same, besides their place.
+type finding struct {
+	name                  string
+	severity              Severity
+	code, source, message string
+}
+
+func findingOf(d Diagnostic) finding {
+	return finding{d.Name, d.Severity, d.Code, d.Source, withoutLines(d.Message)}
 }
 
 // unused is how compilers and linters say it: Go, TypeScript, Rust, C.

@@ -152,6 +152,7 @@ func (s *Servers) need(p document.Path) []*server {
 		}
 		s.mu.Unlock()
 		if sv != nil {
+			sv.revive()
 			out = append(out, sv)
 		}
 	}
@@ -184,7 +185,17 @@ func (s *Servers) Before(ctx context.Context, snaps []document.Snapshot) Baselin
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	start := time.Now()
-	for sv, names := range s.openAll(snaps) {
+	need := s.openAll(snaps)
+	for _, sv := range s.running() { // those that only hear of the files speak of what follows, too
+		sv.mu.Lock()
+		for _, snap := range snaps {
+			if name := snap.Path.Name(); need[sv] == nil && under(sv.root, name) && sv.watches(name) {
+				need[sv] = []string{name}
+			}
+		}
+		sv.mu.Unlock()
+	}
+	for sv, names := range need {
 		wg.Go(func() {
 			seq := sv.position()
 			w := sv.await(ctx, seq, names, start, true)
@@ -204,13 +215,7 @@ func (s *Servers) Before(ctx context.Context, snaps []document.Snapshot) Baselin
 // called under a lock, and no server can block it.
 func (s *Servers) Changed(list []Changed) Mark {
 	m := Mark{list: list}
-	s.mu.Lock()
-	all := make([]*server, 0, len(s.byKey))
-	for _, sv := range s.byKey {
-		all = append(all, sv)
-	}
-	s.mu.Unlock()
-	for _, sv := range all {
+	for _, sv := range s.running() {
 		own := slices.DeleteFunc(slices.Clone(list), func(c Changed) bool { return !under(sv.root, c.name()) })
 		if len(own) == 0 {
 			continue
@@ -222,6 +227,17 @@ func (s *Servers) Changed(list []Changed) Mark {
 		sv.mu.Unlock()
 	}
 	return m
+}
+
+// running returns all servers there are.
+func (s *Servers) running() []*server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*server, 0, len(s.byKey))
+	for _, sv := range s.byKey {
+		out = append(out, sv)
+	}
+	return out
 }
 
 func under(dir, name string) bool {

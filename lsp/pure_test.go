@@ -132,7 +132,7 @@ func FuzzOneEdit(f *testing.F) {
 	})
 }
 
-func finding(line int, message string) raw {
+func rawAt(line int, message string) raw {
 	return raw{rng: protocol.Range{Start: protocol.Position{Line: uint32(line - 1)}}, severity: Error, message: message}
 }
 
@@ -146,14 +146,14 @@ func TestDifference(t *testing.T) {
 		old, list   []raw
 		added, gone int
 	}{
-		{"moved", insert, []raw{finding(2, "E")}, []raw{finding(3, "E")}, 0, 0},
-		{"moved, another line in the message", insert, []raw{finding(2, "E at a.go:5:2")}, []raw{finding(3, "E at a.go:6:2")}, 0, 0},
-		{"stayed where the text moved", insert, []raw{finding(2, "E")}, []raw{finding(2, "E")}, 1, 1},
-		{"on the edited line", change3, []raw{finding(3, "E")}, []raw{finding(3, "E")}, 0, 0},
-		{"fixed there, new elsewhere", change3, []raw{finding(3, "E")}, []raw{finding(5, "E")}, 1, 1},
-		{"twice where it was once", change3, []raw{finding(3, "E")}, []raw{finding(3, "E"), finding(3, "E")}, 1, 0},
-		{"other severity", lineMap{}, []raw{finding(1, "E")}, []raw{{severity: Warning, message: "E"}}, 1, 1},
-		{"one fewer", lineMap{}, []raw{finding(1, "E"), finding(1, "E")}, []raw{finding(1, "E")}, 0, 1},
+		{"moved", insert, []raw{rawAt(2, "E")}, []raw{rawAt(3, "E")}, 0, 0},
+		{"moved, another line in the message", insert, []raw{rawAt(2, "E at a.go:5:2")}, []raw{rawAt(3, "E at a.go:6:2")}, 0, 0},
+		{"stayed where the text moved", insert, []raw{rawAt(2, "E")}, []raw{rawAt(2, "E")}, 1, 1},
+		{"on the edited line", change3, []raw{rawAt(3, "E")}, []raw{rawAt(3, "E")}, 0, 0},
+		{"fixed there, new elsewhere", change3, []raw{rawAt(3, "E")}, []raw{rawAt(5, "E")}, 1, 1},
+		{"twice where it was once", change3, []raw{rawAt(3, "E")}, []raw{rawAt(3, "E"), rawAt(3, "E")}, 1, 0},
+		{"other severity", lineMap{}, []raw{rawAt(1, "E")}, []raw{{severity: Warning, message: "E"}}, 1, 1},
+		{"one fewer", lineMap{}, []raw{rawAt(1, "E"), rawAt(1, "E")}, []raw{rawAt(1, "E")}, 0, 1},
 	} {
 		added, gone := difference(test.old, test.list, test.lm)
 		if len(added) != test.added || len(gone) != test.gone {
@@ -214,13 +214,13 @@ func TestStoreBounds(t *testing.T) {
 		many[i] = raw{severity: Warning, rng: protocol.Range{Start: protocol.Position{Line: uint32(i)}}}
 	}
 	s.set(s.push, "a", many)
-	s.set(s.push, "b", []raw{finding(1, "E")})
+	s.set(s.push, "b", []raw{rawAt(1, "E")})
 	if s.held != maxHeld || !s.truncated || len(s.push["b"]) != 0 {
 		t.Errorf("held %d", s.held)
 	}
 	s.forget("a")
-	s.set(s.push, "b", []raw{finding(1, "E"), finding(2, "E")})
-	s.set(s.pull, "b", []raw{finding(2, "E"), finding(3, "E")})
+	s.set(s.push, "b", []raw{rawAt(1, "E"), rawAt(2, "E")})
+	s.set(s.pull, "b", []raw{rawAt(2, "E"), rawAt(3, "E")})
 	if got := s.all()["b"]; len(got) != 3 || s.held != 4 {
 		t.Errorf("%v, held %d", got, s.held)
 	}

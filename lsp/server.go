@@ -33,7 +33,8 @@ func (p phase) String() string {
 
 const (
 	maxRestarts    = 5
-	steadyAfter    = time.Minute // a server that lived that long has its restarts forgiven
+	firstPause     = 250 * time.Millisecond
+	steadyAfter    = time.Minute // a server that lived that long has its restarts forgiven; one given up is tried again
 	initializeWait = 60 * time.Second
 	openLimit      = 300 // documents open at a time
 )
@@ -72,32 +73,34 @@ type server struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when run has returned
 	wake chan struct{} // the queue is not empty
+	want chan struct{} // somebody needs a server that was given up
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed at the next change of anything below
-	phase    phase
-	why      string // why it is waiting or dead
-	since    time.Time
-	restarts int
-	docs     map[string]*doc // by absolute name: what is open, as of the last item
-	queue    []note
-	enqueued uint64
-	conn     *wire.Conn
-	caps     capabilities
-	watchers map[string][]watcher // by registration id
-	mach     *machine
-	store    store
-	results  map[string]string // result ids of pulls, by absolute name
-	opened   map[string]bool   // files to tell of again after the next round
-	again    uint64            // the item that did so last
-	timedOut bool              // a wait timed out and nothing was heard since
+	mu        sync.Mutex
+	changed   chan struct{} // closed at the next change of anything below
+	phase     phase
+	why       string // why it is waiting or dead
+	since     time.Time
+	restarts  int
+	docs      map[string]*doc // by absolute name: what is open, as of the last item
+	queue     []note
+	enqueued  uint64
+	conn      *wire.Conn
+	caps      capabilities
+	watchers  map[string][]watcher // by registration id
+	mach      *machine
+	store     store
+	results   map[string]string // result ids of pulls, by absolute name
+	opened    map[string]bool   // files to tell of again after the next round
+	again     uint64            // the item that did so last
+	refreshed time.Time         // when pulls were last made out of date
+	timedOut  bool              // a wait timed out and nothing was heard since
 }
 
 func newServer(opts *Options, p profile.Profile, root string, trusted bool) *server {
 	ctx, stop := context.WithCancel(context.Background())
 	sv := &server{
 		prof: p, root: root, trusted: trusted, opts: opts, log: opts.Log.With("server", p.Name, "root", root),
-		stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		stop: stop, done: make(chan struct{}), wake: make(chan struct{}, 1), want: make(chan struct{}, 1), changed: make(chan struct{}),
 		docs: map[string]*doc{}, opened: map[string]bool{}, store: newStore(), mach: newMachine(machineConfig{}), since: time.Now(),
 	}
 	go sv.run(ctx)
@@ -117,11 +120,11 @@ func (sv *server) setPhase(p phase, why string) {
 	sv.touch()
 }
 
-// run starts the server, and again after it died, with growing pauses, until
-// it has died too often or ctx ends.
+// run starts the server, and again after it died, with growing pauses. When it
+// has died too often, or can't be started, that waits until somebody needs it.
 func (sv *server) run(ctx context.Context) {
 	defer close(sv.done)
-	pause := 250 * time.Millisecond
+	pause := firstPause
 	for ctx.Err() == nil {
 		started := time.Now()
 		err := sv.once(ctx)
@@ -131,7 +134,7 @@ func (sv *server) run(ctx context.Context) {
 		sv.log.Warn("language server ended", "err", err)
 		sv.mu.Lock()
 		if time.Since(started) > steadyAfter {
-			sv.restarts, pause = 0, 250*time.Millisecond
+			sv.restarts, pause = 0, firstPause
 		}
 		sv.restarts++
 		var launch *launchError
@@ -139,16 +142,33 @@ func (sv *server) run(ctx context.Context) {
 		sv.mu.Unlock()
 		if last {
 			sv.setPhase(phaseDead, err.Error())
-			// A missing executable may be installed meanwhile, so try again, rarely.
-			pause = steadyAfter
-		} else {
-			sv.setPhase(phaseWaiting, err.Error())
+			select {
+			case <-ctx.Done():
+			case <-sv.want:
+			}
+			sv.mu.Lock()
+			sv.restarts, pause = maxRestarts/2, firstPause
+			sv.mu.Unlock()
+			continue
 		}
+		sv.setPhase(phaseWaiting, err.Error())
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 		pause = min(4*pause, steadyAfter)
+	}
+}
+
+// revive has a server that was given up a while ago tried again.
+func (sv *server) revive() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.phase == phaseDead && time.Since(sv.since) > steadyAfter {
+		select {
+		case sv.want <- struct{}{}:
+		default:
+		}
 	}
 }
 

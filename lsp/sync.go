@@ -76,12 +76,22 @@ func (sv *server) closeOldest() {
 			}
 		}
 		delete(sv.docs, oldest)
+		delete(sv.results, oldest)
+		sv.store.set(sv.store.pull, oldest, nil)
 		sv.push(note{method: methodClose, name: oldest})
 	}
 }
 
-// push queues n as part of item enqueued. mu is held.
+// maxNews is how many notifications of changed files wait for a server that
+// is not running. It reads the disk when it starts.
+const maxNews = 1000
+
+// push queues n as part of item enqueued. For a server that is not running
+// only news of files is kept: documents are opened when it begins. mu is held.
 func (sv *server) push(n note) {
+	if sv.phase != phaseRunning && (n.method != methodWatched || len(sv.queue) >= maxNews) {
+		return
+	}
 	n.seq = sv.enqueued
 	sv.queue = append(sv.queue, n)
 	sv.kick()
