@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -403,4 +404,41 @@ func TestGoplsFlood(t *testing.T) {
 		t.Errorf("new:\n%s%+v", show(r.New), r.Remaining)
 	}
 	wantContains(t, "new", r.New, "c.go:3:13 error")
+}
+
+// Many edits at a time, of several files: each report is fresh and true of
+// its own file, and nothing is left at the end.
+func TestGoplsConcurrent(t *testing.T) {
+	files := map[string]string{}
+	const n = 8
+	for i := range n {
+		files["p"+itoa(i)+"/p.go"] = "package p\n\nvar X int = 1\n"
+	}
+	b := goplsBench(t, files)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			name := "p" + itoa(i) + "/p.go"
+			for range 5 {
+				if r := b.edit(name, "= 1", "= \"s\""); r.Freshness != lsp.Fresh || !strings.Contains(show(own(r.Current, b.path(name))), "p.go:3:13 error") {
+					t.Errorf("%s: %s\n%s", name, r.Freshness, show(r.Current))
+				}
+				if r := b.edit(name, "= \"s\"", "= 1"); r.Freshness != lsp.Fresh || len(own(r.Current, b.path(name))) != 0 {
+					t.Errorf("%s: %s\n%s", name, r.Freshness, show(r.Current))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	_, list := b.servers.Current(t.Context(), nil)
+	wantNone(t, "at the end", list)
+}
+
+func own(list []lsp.Diagnostic, p document.Path) (out []lsp.Diagnostic) {
+	for _, d := range list {
+		if d.Path == p {
+			out = append(out, d)
+		}
+	}
+	return out
 }
