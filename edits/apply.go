@@ -12,20 +12,19 @@ var ErrRange = errors.New("edits do not fit the text")
 
 // Apply returns src with the edits carried out. The error is ErrRange.
 func Apply(src string, list []Edit) (string, error) {
-	size, at := len(src), 0
-	for i, e := range list {
-		if e.Start < at || e.End < e.Start || e.End > len(src) {
-			return "", fmt.Errorf("edit %d, bytes %d to %d of %d: %w", i, e.Start, e.End, len(src), ErrRange)
-		}
-		size += len(e.New) - (e.End - e.Start)
-		at = e.End
+	if err := check(len(src), list); err != nil {
+		return "", err
 	}
 	if len(list) == 0 {
 		return src, nil
 	}
+	size := len(src)
+	for _, e := range list {
+		size += len(e.New) - (e.End - e.Start)
+	}
 	var b strings.Builder
 	b.Grow(size)
-	at = 0
+	at := 0
 	for _, e := range list {
 		b.WriteString(src[at:e.Start])
 		b.WriteString(e.New)
@@ -33,6 +32,18 @@ func Apply(src string, list []Edit) (string, error) {
 	}
 	b.WriteString(src[at:])
 	return b.String(), nil
+}
+
+// check says whether list fits a text of size bytes.
+func check(size int, list []Edit) error {
+	at := 0
+	for i, e := range list {
+		if e.Start < at || e.End < e.Start || e.End > size {
+			return fmt.Errorf("edit %d, bytes %d to %d of %d: %w", i, e.Start, e.End, size, ErrRange)
+		}
+		at = e.End
+	}
+	return nil
 }
 
 // Invert returns the edits of Apply's result that give src back.

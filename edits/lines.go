@@ -87,9 +87,16 @@ type block struct {
 
 // NewLineMap makes the LineMap of list, edits of src.
 func NewLineMap(src string, list []Edit) LineMap {
+	if len(list) == 0 {
+		return LineMap{}
+	}
+	return newLineMap(document.Lines(src), src, list)
+}
+
+func newLineMap(x document.LineIndex, src string, list []Edit) LineMap {
 	var m LineMap
 	shift := 0
-	for i, r := range Lines(src, list) {
+	for i, r := range linesOf(x, src, list) {
 		e := list[i]
 		delta := strings.Count(e.New, "\n") - strings.Count(src[e.Start:e.End], "\n")
 		n := LineRange{r.First + shift, r.Last + shift + delta}

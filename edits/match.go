@@ -59,40 +59,66 @@ func Replace(src, old, new string, all bool) (Match, error) {
 		}
 		m.Quotes = true
 	}
-	return m.replace(src, old, new, found, overlapped, all)
+	return m.replace(&wholeText{text: src}, old, new, found, overlapped, all)
 }
 
-// replace makes the edits for the places found.
-func (m Match) replace(src, old, new string, found []place, overlapped []int, all bool) (Match, error) {
-	x := document.Lines(src)
-	if !all && len(found)+len(overlapped) > 1 {
-		e := &MatchError{Reason: Ambiguous, Total: len(found) + len(overlapped)}
+// A reading is what a replacement needs to know of a text.
+type reading interface {
+	slice(start, end int) string
+	line(off int) int       // that holds off, from 1
+	lineEnd(off int) string // of the line that holds off; of the text where it has none
+	mayHaveCR() bool        // false where no \r\n can be
+}
+
+// A wholeText is a reading of a string.
+type wholeText struct {
+	text    string
+	indexed bool
+	lines   document.LineIndex
+}
+
+func (w *wholeText) slice(start, end int) string { return w.text[start:end] }
+func (w *wholeText) mayHaveCR() bool             { return strings.Contains(w.text, "\r\n") }
+func (w *wholeText) lineEnd(off int) string      { return ownLineEnd(w.text, off) }
+func (w *wholeText) line(off int) int {
+	if !w.indexed {
+		w.lines, w.indexed = document.Lines(w.text), true
+	}
+	return w.lines.At(off)
+}
+
+// replace makes the edits for the places found in text.
+func (m Match) replace(text reading, old, new string, found []place, overlapped []int, all bool) (Match, error) {
+	if total := len(found) + len(overlapped); !all && total > 1 {
+		e := &MatchError{Reason: Ambiguous, Total: total}
 		for _, f := range found {
-			e.Lines = append(e.Lines, x.At(f.start))
+			e.Lines = append(e.Lines, text.line(f.start))
 		}
 		for _, o := range overlapped {
-			e.Lines = append(e.Lines, x.At(o))
+			e.Lines = append(e.Lines, text.line(o))
 		}
 		slices.Sort(e.Lines)
 		e.Lines = e.Lines[:min(len(e.Lines), 20)]
 		return Match{}, e
 	}
-	same := true
+	same, ends := true, strings.Contains(new, "\n") && text.mayHaveCR()
 	for _, f := range found {
-		text := new
+		got, put := text.slice(f.start, f.end), new
 		if m.Quotes {
-			text = keepQuotes(src[f.start:f.end], old, new)
+			put = keepQuotes(got, old, new)
 		}
-		text = lineEnds(src, f, text)
-		same = same && text == src[f.start:f.end]
-		m.Edits = append(m.Edits, Edit{Start: f.start, End: f.end, New: text})
-		m.Lines = append(m.Lines, x.At(f.start))
+		if ends {
+			put = lineEnds(text, f, got, put)
+		}
+		same = same && put == got
+		m.Edits = append(m.Edits, Edit{Start: f.start, End: f.end, New: put})
+		m.Lines = append(m.Lines, text.line(f.start))
 	}
 	if same {
 		return Match{}, &MatchError{Reason: NoChange}
 	}
 	for _, o := range overlapped {
-		m.Overlapped = append(m.Overlapped, x.At(o))
+		m.Overlapped = append(m.Overlapped, text.line(o))
 	}
 	return m, nil
 }
@@ -172,6 +198,21 @@ func (p pattern) find(src string, all bool) (found []place, overlapped []int) {
 	return found, overlapped
 }
 
+// every returns all places, also those that overlap, or more than maxFound.
+func (p pattern) every(src string) (found []place) {
+	needle := p.parts[p.anchor]
+	for at := 0; ; {
+		i := strings.Index(src[at:], needle)
+		if i < 0 || len(found) > maxFound {
+			return found
+		}
+		if f, ok := p.match(src, at+i, false); ok {
+			found = append(found, f)
+		}
+		at += i + 1
+	}
+}
+
 // match checks the whole pattern around its anchor at src[i].
 func (p pattern) match(src string, i int, lineEnd bool) (place, bool) {
 	f := place{i, i + len(p.parts[p.anchor])}
@@ -218,13 +259,9 @@ func (p pattern) match(src string, i int, lineEnd bool) (place, bool) {
 
 // lineEnds gives each \n of text the line end that stands at its place: that
 // of the matched line with its index, else of the last matched, else of the
-// line the match is in, else the commonest of src. A \r\n is meant literally.
-func lineEnds(src string, f place, text string) string {
-	if !strings.Contains(text, "\n") || !strings.Contains(src, "\r\n") {
-		return text
-	}
+// line the match is in, else the commonest of src. old is what stands at f. A \r\n is meant literally.
+func lineEnds(src reading, f place, old, text string) string {
 	var ends []string
-	old := src[f.start:f.end]
 	for i := 0; i < len(old); i++ {
 		if old[i] == '\n' {
 			ends = append(ends, "\n")
@@ -234,7 +271,7 @@ func lineEnds(src string, f place, text string) string {
 		}
 	}
 	if len(ends) == 0 {
-		ends = []string{ownLineEnd(src, f.end)}
+		ends = []string{src.lineEnd(f.end)}
 	}
 	var b strings.Builder
 	for n := 0; ; n++ {
