@@ -161,7 +161,7 @@ func (s *Sequence) find(old, new string) (found []place, ok bool) {
 	}
 	written, ok := s.findWritten(p, 2*len(old)+2)
 	found = ordered(append(found, written...))
-	return found, ok && len(found) > 0
+	return found, ok && len(found) > 0 && len(found) < maxFound
 }
 
 func ordered(list []place) []place {
