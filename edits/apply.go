@@ -3,6 +3,7 @@ package edits
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -80,89 +81,92 @@ func Rebase(list, onto []Edit) (_ []Edit, ok bool) {
 // Compose returns one list of edits that does what first and then second do;
 // second are edits of the text after first.
 func Compose(first, second []Edit) []Edit {
-	var out []Edit
-	var cur *Edit // the group being built, in the first text's offsets
-	add := func(start, end int, text string) {
-		if cur != nil && start <= cur.End {
-			cur.End = max(cur.End, end)
-			cur.New += text
-			return
-		}
-		out = append(out, Edit{Start: start, End: end, New: text})
-		cur = &out[len(out)-1]
-	}
-	i, shift := 0, 0 // the next of first, and middle = original + shift before it
-	// part is what is left of the text that first[i-1] put in, with its place
-	// in the middle text.
-	var part string
-	partAt := 0
-	flush := func(upto int) { // keep what remains of part before offset upto of the middle text
-		if part == "" {
-			return
-		}
-		n := min(len(part), max(0, upto-partAt))
-		if n > 0 {
-			add(out[len(out)-1].End, out[len(out)-1].End, part[:n])
-			part, partAt = part[n:], partAt+n
-		}
-	}
-	// advance takes those of first in that start at or before offset upto of
-	// the middle text.
-	advance := func(upto int) {
-		for {
-			flush(upto)
-			if part != "" || i >= len(first) || first[i].Start+shift > upto {
-				return
-			}
-			e := first[i]
-			add(e.Start, e.End, "")
-			part, partAt = e.New, e.Start+shift
-			shift += len(e.New) - (e.End - e.Start)
-			i++
-		}
-	}
+	c := composer{first: first}
 	for _, e := range second {
-		advance(e.Start)
-		pos := e.Start
-		// the place of e in the original text: inside an inserted part it is
-		// where that part stands
-		if part == "" {
-			at := pos - shift
-			add(at, at, e.New)
-		} else {
-			cur.New += e.New
+		c.advance(e.Start)
+		if c.part == "" {
+			c.add(e.Start-c.shift, e.Start-c.shift, e.New)
+		} else { // inside a text that first put in
+			c.out[len(c.out)-1].New += e.New
 		}
-		for pos < e.End {
-			if part != "" {
-				n := min(len(part), e.End-pos)
-				part, partAt, pos = part[n:], partAt+n, pos+n
-				continue
-			}
-			next := e.End
-			if i < len(first) {
-				next = min(next, first[i].Start+shift)
-			}
-			if next > pos {
-				cur.End = max(cur.End, next-shift)
-				pos = next
-				continue
-			}
-			f := first[i]
-			cur.End = max(cur.End, f.End)
-			part, partAt = f.New, f.Start+shift
-			shift += len(f.New) - (f.End - f.Start)
-			i++
-			if f.New == "" && i >= len(first) && pos >= e.End {
-				break
-			}
-		}
+		c.remove(e.Start, e.End)
 	}
-	advance(1 << 62)
-	kept := out[:0]
-	for _, e := range out {
+	c.advance(math.MaxInt)
+	kept := c.out[:0]
+	for _, e := range c.out {
 		if e.Start != e.End || e.New != "" {
 			kept = append(kept, e)
 		}
 	}
 	return kept
+}
+
+// A composer walks over the text between two lists of edits. The last of out
+// is the group being built, in offsets of the first text.
+type composer struct {
+	first []Edit
+	out   []Edit
+	next  int // of first
+	shift int // offset in the middle text less that in the first, before next
+	// part is what is left to pass of the text that the last taken of first
+	// put in, partAt its place in the middle text.
+	part   string
+	partAt int
+}
+
+// add puts an edit in, or makes the group larger where it touches it.
+func (c *composer) add(start, end int, text string) {
+	if n := len(c.out); n > 0 && start <= c.out[n-1].End {
+		c.out[n-1].End = max(c.out[n-1].End, end)
+		c.out[n-1].New += text
+		return
+	}
+	c.out = append(c.out, Edit{Start: start, End: end, New: text})
+}
+
+// take begins with the next of first.
+func (c *composer) take() {
+	e := c.first[c.next]
+	c.next++
+	c.add(e.Start, e.End, "")
+	c.part, c.partAt = e.New, e.Start+c.shift
+	c.shift += len(e.New) - (e.End - e.Start)
+}
+
+// advance keeps all that first did at or before offset upto of the middle text.
+func (c *composer) advance(upto int) {
+	for {
+		if c.part != "" {
+			if n := min(len(c.part), max(0, upto-c.partAt)); n > 0 {
+				c.out[len(c.out)-1].New += c.part[:n]
+				c.part, c.partAt = c.part[n:], c.partAt+n
+			}
+		}
+		if c.part != "" || c.next >= len(c.first) || c.first[c.next].Start+c.shift > upto {
+			return
+		}
+		c.take()
+	}
+}
+
+// remove drops the bytes from pos to end of the middle text.
+func (c *composer) remove(pos, end int) {
+	for pos < end {
+		if c.part != "" {
+			n := min(len(c.part), end-pos)
+			c.part, c.partAt, pos = c.part[n:], c.partAt+n, pos+n
+			continue
+		}
+		next := end
+		if c.next < len(c.first) {
+			next = min(next, c.first[c.next].Start+c.shift)
+		}
+		if next == pos {
+			c.take()
+			continue
+		}
+		last := &c.out[len(c.out)-1]
+		last.End = max(last.End, next-c.shift)
+		pos = next
+	}
 }

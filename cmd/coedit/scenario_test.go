@@ -87,7 +87,6 @@ type agentKey struct{}
 
 // An agent is the coedit process of one scenario.
 type agent struct {
-	mu    sync.Mutex
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan []byte

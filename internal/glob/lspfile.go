@@ -1,3 +1,5 @@
+// Package glob is glob and ignore patterns: doublestar, gitignore, LSP file
+// patterns.
 package glob
 
 import (

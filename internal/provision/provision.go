@@ -129,7 +129,7 @@ func (p *Provisioner) Ensure(ctx context.Context, name string) (Tool, error) {
 func (p *Provisioner) pick(ctx context.Context) (pin, error) {
 	goCmd := lookPath("go", p.o.Path)
 	if goCmd == "" {
-		return pin{}, errors.New("Go is not installed, and gopls is built with it")
+		return pin{}, errors.New("the go command is missing, and gopls is built with it")
 	}
 	minor, err := goMinor(ctx, goCmd, p.o.Path)
 	if err != nil {
