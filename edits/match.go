@@ -3,6 +3,7 @@ package edits
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"coedit/document"
 )
@@ -54,7 +55,7 @@ func Replace(src, old, new string, all bool) (Match, error) {
 	found, overlapped := p.find(src, all)
 	m := Match{}
 	if len(found) == 0 {
-		if found = findQuotes(src, old, all); len(found) == 0 {
+		if found, overlapped = findQuotes(src, old, all); len(found) == 0 {
 			return Match{}, &MatchError{Reason: NoMatch, Hint: explain(src, old)}
 		}
 		m.Quotes = true
@@ -88,14 +89,14 @@ func (w *wholeText) line(off int) int {
 }
 
 // replace makes the edits for the places found in text.
-func (m Match) replace(text reading, old, new string, found []place, overlapped []int, all bool) (Match, error) {
+func (m Match) replace(text reading, old, new string, found, overlapped []place, all bool) (Match, error) {
 	if total := len(found) + len(overlapped); !all && total > 1 {
 		e := &MatchError{Reason: Ambiguous, Total: total}
 		for _, f := range found {
 			e.Lines = append(e.Lines, text.line(f.start))
 		}
 		for _, o := range overlapped {
-			e.Lines = append(e.Lines, text.line(o))
+			e.Lines = append(e.Lines, text.line(o.start))
 		}
 		slices.Sort(e.Lines)
 		e.Lines = e.Lines[:min(len(e.Lines), 20)]
@@ -105,7 +106,7 @@ func (m Match) replace(text reading, old, new string, found []place, overlapped 
 	for _, f := range found {
 		got, put := text.slice(f.start, f.end), new
 		if m.Quotes {
-			put = keepQuotes(got, old, new)
+			put = keepQuotes(text.slice(max(0, f.start-utf8.UTFMax), f.start), got, old, new)
 		}
 		if ends {
 			put = lineEnds(text, f, got, put)
@@ -118,7 +119,7 @@ func (m Match) replace(text reading, old, new string, found []place, overlapped 
 		return Match{}, &MatchError{Reason: NoChange}
 	}
 	for _, o := range overlapped {
-		m.Overlapped = append(m.Overlapped, text.line(o))
+		m.Overlapped = append(m.Overlapped, text.line(o.start))
 	}
 	return m, nil
 }
@@ -161,31 +162,27 @@ func compile(old string) pattern {
 }
 
 // find returns the places from left to right that do not overlap, and the
-// starts of occurrences that overlap one of them. Without all it stops when
-// enough are found to word an error.
-func (p pattern) find(src string, all bool) (found []place, overlapped []int) {
-	needle := p.parts[p.anchor]
-	lineEnd := needle == "" // nothing but line ends: those are looked for
-	if lineEnd {
-		needle = "\n"
-	}
-	last := -1
+// occurrences that overlap one of them. Without all it stops when enough are
+// found to word an error.
+func (p pattern) find(src string, all bool) (found, overlapped []place) {
+	last, work := -1, 0
 	for at := 0; at <= len(src); {
-		i := strings.Index(src[at:], needle)
+		i := strings.Index(src[at:], p.needle())
 		if i < 0 {
 			break
 		}
 		i += at
 		at = i + 1
-		f, ok := p.match(src, i, lineEnd)
+		f, ok := p.match(src, i, &work)
+		if work > maxWork {
+			return p.findFolded(src, all)
+		}
 		if !ok || f.start == last {
 			continue
 		}
 		last = f.start
 		if n := len(found); n > 0 && f.start < found[n-1].end {
-			if len(overlapped) < maxFound {
-				overlapped = append(overlapped, f.start)
-			} else {
+			if overlapped = append(overlapped, f); len(overlapped) > maxFound {
 				at = max(at, found[n-1].end)
 			}
 			continue
@@ -198,48 +195,130 @@ func (p pattern) find(src string, all bool) (found []place, overlapped []int) {
 	return found, overlapped
 }
 
-// every returns all places, also those that overlap, or more than maxFound.
-func (p pattern) every(src string) (found []place) {
-	needle := p.parts[p.anchor]
-	for at := 0; ; {
-		i := strings.Index(src[at:], needle)
-		if i < 0 || len(found) > maxFound {
-			return found
+// maxWork is how many parts are compared before a text of many like lines is
+// searched another way.
+const maxWork = 1 << 21
+
+// findFolded is find on a copy of src whose line ends are all \n, which takes
+// the same time whatever the lines are.
+func (p pattern) findFolded(src string, all bool) (found, overlapped []place) {
+	folded, cut := src, []int(nil) // cut: offsets in folded of the \n that had a \r
+	if strings.Contains(src, "\r\n") {
+		folded = strings.ReplaceAll(src, "\r\n", "\n")
+		for i, k := 0, 0; ; i++ {
+			n := strings.IndexByte(src[i:], '\n')
+			if n < 0 {
+				break
+			}
+			if i += n; i > 0 && src[i-1] == '\r' {
+				cut = append(cut, i-1-k)
+				k++
+			}
 		}
-		if f, ok := p.match(src, at+i, false); ok {
+	}
+	needle := strings.ReplaceAll(strings.Join(p.parts, "\n"), "\r\n", "\n")
+	var list []place
+	for at, k := 0, 0; ; {
+		i := strings.Index(folded[at:], needle)
+		if i < 0 || len(list) > maxFound && !all {
+			break
+		}
+		at += i + 1
+		for k < len(cut) && cut[k] < at-1 {
+			k++
+		}
+		work := 0
+		if f, ok := p.matchAt(src, at-1+k, &work); ok {
+			list = append(list, f)
+			if n := len(list); n > 2*maxFound && f.start < list[n-2].end { // each overlaps the next
+				at += len(needle) - 1
+			}
+		}
+	}
+	return pick(list)
+}
+
+// pick takes places from left to right that do not overlap.
+func pick(list []place) (found, overlapped []place) {
+	for _, f := range list {
+		if n := len(found); n > 0 && f.start < found[n-1].end {
+			overlapped = append(overlapped, f)
+			continue
+		}
+		found = append(found, f)
+	}
+	return found, overlapped
+}
+
+// every returns all places, also those that overlap; ok is false where they are
+// more than maxFound or take too long to find.
+func (p pattern) every(src string) (found []place, ok bool) {
+	work := 0
+	for at := 0; ; {
+		i := strings.Index(src[at:], p.needle())
+		if i < 0 {
+			return found, true
+		}
+		if f, ok := p.match(src, at+i, &work); ok {
 			found = append(found, f)
+		}
+		if len(found) > maxFound || work > maxWork {
+			return nil, false
 		}
 		at += i + 1
 	}
 }
 
-// match checks the whole pattern around its anchor at src[i].
-func (p pattern) match(src string, i int, lineEnd bool) (place, bool) {
-	f := place{i, i + len(p.parts[p.anchor])}
-	first := p.anchor + 1
-	if lineEnd {
-		f.end = i + 1
+// needle is what is looked for: the longest part, or a line end.
+func (p pattern) needle() string {
+	if n := p.parts[p.anchor]; n != "" {
+		return n
+	}
+	return "\n"
+}
+
+// match checks the whole pattern around its needle at src[i]. It adds to work
+// the number of parts compared.
+func (p pattern) match(src string, i int, work *int) (place, bool) {
+	if p.parts[p.anchor] == "" { // nothing but line ends
 		if i > 0 && src[i-1] == '\r' {
-			f.start--
+			i--
 		}
-		first = 2
+		return p.matchAt(src, i, work)
 	}
-	for k := p.anchor - 1; k >= 0 && !lineEnd; k-- {
-		s := src[:f.start]
-		if !strings.HasSuffix(s, "\n") {
-			return f, false
+	start := i
+	for k := p.anchor - 1; k >= 0; k-- {
+		*work++
+		s, ended := strings.CutSuffix(src[:start], "\n")
+		if !ended {
+			return place{}, false
 		}
-		s = s[:len(s)-1]
 		if part := p.parts[k]; strings.HasSuffix(s, "\r") && strings.HasSuffix(s[:len(s)-1], part) {
-			f.start = len(s) - 1 - len(part)
+			start = len(s) - 1 - len(part)
 		} else if strings.HasSuffix(s, part) {
-			f.start = len(s) - len(part)
+			start = len(s) - len(part)
 		} else {
-			return f, false
+			return place{}, false
 		}
 	}
-	for _, part := range p.parts[min(first, len(p.parts)):] {
-		s := src[f.end:]
+	end, ok := p.rest(src, i+len(p.parts[p.anchor]), p.anchor+1, work)
+	return place{start, end}, ok
+}
+
+// matchAt checks the whole pattern from src[start].
+func (p pattern) matchAt(src string, start int, work *int) (place, bool) {
+	if !strings.HasPrefix(src[start:], p.parts[0]) {
+		return place{}, false
+	}
+	end, ok := p.rest(src, start+len(p.parts[0]), 1, work)
+	return place{start, end}, ok
+}
+
+// rest checks parts from number k at src[end].
+func (p pattern) rest(src string, end, k int, work *int) (int, bool) {
+	for _, part := range p.parts[k:] {
+		*work++
+		s := src[end:]
 		n := 0
 		switch {
 		case strings.HasPrefix(s, "\r\n"):
@@ -247,14 +326,14 @@ func (p pattern) match(src string, i int, lineEnd bool) (place, bool) {
 		case strings.HasPrefix(s, "\n"):
 			n = 1
 		default:
-			return f, false
+			return 0, false
 		}
 		if !strings.HasPrefix(s[n:], part) {
-			return f, false
+			return 0, false
 		}
-		f.end += n + len(part)
+		end += n + len(part)
 	}
-	return f, true
+	return end, true
 }
 
 // lineEnds gives each \n of text the line end that stands at its place: that

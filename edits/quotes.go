@@ -40,21 +40,21 @@ func foldQuotes(text string) (string, []int) {
 
 // findQuotes looks for old where straight quotes in it may be typographic in
 // src; its own typographic quotes match themselves only.
-func findQuotes(src, old string, all bool) []place {
+func findQuotes(src, old string, all bool) (found, overlapped []place) {
 	if !strings.ContainsAny(old, `'"`) || !strings.ContainsAny(src, "‘’“”") {
-		return nil
+		return nil, nil
 	}
 	folded, at := foldQuotes(src)
 	needle, _ := foldQuotes(old)
-	found, _ := compile(needle).find(folded, all)
-	out := found[:0]
-	for _, f := range found {
+	found, overlapped = compile(needle).find(folded, all)
+	var list []place
+	for _, f := range ordered(append(found, overlapped...)) {
 		f = place{at[f.start], at[f.end]}
 		if quotesAgree(src[f.start:f.end], old) {
-			out = append(out, f)
+			list = append(list, f)
 		}
 	}
-	return out
+	return pick(list)
 }
 
 // quotesAgree reports whether got is old but for straight quotes of old that
@@ -73,9 +73,14 @@ func quotesAgree(got, old string) bool {
 }
 
 // keepQuotes makes the straight quotes of new typographic as those of got are,
-// the text that old matched: the same where new has as many of the kind as
-// old, else opening or closing by what is before.
-func keepQuotes(got, old, new string) string {
+// the text that old matched and that stands after before: the same quote where
+// new has as many of the kind as old and it still opens or closes, else what
+// the character before it asks for.
+func keepQuotes(before, got, old, new string) string {
+	lead, _ := utf8.DecodeLastRuneInString(before)
+	if before == "" {
+		lead = ' '
+	}
 	for _, kind := range []byte{'\'', '"'} {
 		var used []rune
 		curly := false
@@ -89,24 +94,38 @@ func keepQuotes(got, old, new string) string {
 		if !curly {
 			continue
 		}
-		same := strings.Count(new, string(kind)) == strings.Count(old, string(kind)) && strings.Count(old, string(kind)) == len(used)
-		var b strings.Builder
-		n, before := 0, ' '
-		for _, r := range new {
-			if r == rune(kind) {
-				if same {
-					r = used[n]
-				} else {
-					r = curlyFor(kind, before)
-				}
-				n++
+		was := curlies(lead, old, kind)
+		n := strings.Count(new, string(kind))
+		same := n == len(was) && n == len(used)
+		is := curlies(lead, new, kind)
+		for i := range is {
+			if same && is[i] == was[i] {
+				is[i] = used[i]
 			}
-			b.WriteRune(r)
-			before = r
 		}
-		new = b.String()
+		var b strings.Builder
+		for _, r := range is {
+			i := strings.IndexByte(new, kind)
+			b.WriteString(new[:i])
+			b.WriteRune(r)
+			new = new[i+1:]
+		}
+		new = b.String() + new
 	}
 	return new
+}
+
+// curlies returns the typographic quote for each quote of a kind in text, which
+// stands after before.
+func curlies(before rune, text string, kind byte) (out []rune) {
+	for _, r := range text {
+		if r == rune(kind) {
+			r = curlyFor(kind, before)
+			out = append(out, r)
+		}
+		before = r
+	}
+	return out
 }
 
 func curlyFor(kind byte, before rune) rune {

@@ -66,15 +66,7 @@ func (s *Sequence) Replace(old, new string, all bool) (Match, error) {
 }
 
 func (s *Sequence) match(old, new string, all []place, every bool) (Match, error) {
-	var found []place
-	var overlapped []int
-	for _, f := range all {
-		if n := len(found); n > 0 && f.start < found[n-1].end {
-			overlapped = append(overlapped, f.start)
-			continue
-		}
-		found = append(found, f)
-	}
+	found, overlapped := pick(all)
 	return Match{}.replace(s, old, new, found, overlapped, every)
 }
 
@@ -144,9 +136,13 @@ func (s *Sequence) find(old, new string) (found []place, ok bool) {
 		return nil, false
 	}
 	places := make([]place, 0, len(at))
+	work := 0
 	for _, pos := range at {
-		if f, ok := p.match(s.src, pos, false); ok {
+		if f, ok := p.match(s.src, pos, &work); ok {
 			places = append(places, f)
+		}
+		if work > maxWork {
+			return nil, false
 		}
 	}
 	i, shift := 0, 0 // list[:i] is before
@@ -187,8 +183,8 @@ func (s *Sequence) findWritten(p pattern, n int) (found []place, ok bool) {
 			return nil, false
 		}
 		window, k := s.slice(from, to), i
-		places := p.every(window)
-		if len(places) > maxFound {
+		places, ok := p.every(window)
+		if !ok {
 			return nil, false
 		}
 		for _, f := range places {
