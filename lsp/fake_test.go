@@ -100,7 +100,8 @@ func TestLateForOldVersion(t *testing.T) {
 	b, _ := fakeBench(t, `{"script":[
 		{"on":"didOpen","publish":{"version":1,"diagnostics":[]}},
 		{"on":"didChange","version":2,"after_ms":30,"publish":{"version":1,"diagnostics":[{"line":0,"message":"old"}]}},
-		{"on":"didChange","version":2,"after_ms":600,"publish":{"version":2,"diagnostics":[{"line":0,"message":"real"}]}}]}`, nil)
+		{"on":"didChange","version":2,"after_ms":600,"publish":{"version":2,"diagnostics":[{"line":0,"message":"real"}]}},
+		{"on":"didChange","version":2,"after_ms":650,"publish":{"version":1,"diagnostics":[{"line":0,"message":"old"}]}}]}`, nil)
 	r := b.edit("a.fake", "x", "y")
 	wantContains(t, "new", r.New, "real")
 	if strings.Contains(show(r.Current), "old") {
@@ -159,6 +160,17 @@ func TestNeverAnswers(t *testing.T) {
 	r = b.edit("a.fake", "y", "z")
 	if d := time.Since(start); r.Freshness != lsp.Timeout || d > first-short.LoadedWait/3 {
 		t.Errorf("second wait %v after %v: %s", d, first, r.Freshness)
+	}
+}
+
+// A server that said nothing of the new text still has the old lines: what
+// only moved must not be called new.
+func TestTimeoutComparesNothing(t *testing.T) {
+	b, _ := fakeBench(t, `{"script":[{"on":"didOpen","publish":{"version":1,"diagnostics":[{"line":0,"message":"E"}]}}]}`,
+		func(o *lsp.Options) { o.Limits = short })
+	r := b.edit("a.fake", "x", "above\nx")
+	if r.Freshness != lsp.Timeout || !r.BaselineKnown || len(r.New)+len(r.Resolved) != 0 || len(r.Current) != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 

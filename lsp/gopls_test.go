@@ -256,7 +256,9 @@ func TestGoplsNewFiles(t *testing.T) {
 }
 
 func TestGoplsFilesByOthers(t *testing.T) {
-	b := goplsBench(t, map[string]string{"main.go": "package main\n\nfunc main() { println(K) }\n"})
+	b := goplsBench(t, map[string]string{
+		"main.go": "package main\n\nimport \"example.test/m/lib\"\n\nfunc main() { println(K, lib.V) }\n", "lib/lib.go": "package lib\n\nconst V = 1\n",
+	})
 	current := func() []lsp.Diagnostic {
 		t.Helper()
 		r, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("main.go")})
@@ -274,6 +276,10 @@ func TestGoplsFilesByOthers(t *testing.T) {
 	wantContains(t, "renamed", current(), "undefined: K")
 	b.outside("k2.go", "package main\n\nconst K = 1\n", b.snap("k2.go"))
 	wantNone(t, "changed", current())
+	b.outside("lib/lib.go", "package lib\n\nconst W = 1\n", b.snap("lib/lib.go"))
+	wantContains(t, "a file that is not open changed", current(), "undefined: lib.V")
+	b.outside("lib/lib.go", "-", b.snap("lib/lib.go"))
+	wantContains(t, "a file that is not open is gone", current(), "main.go:3:8")
 }
 
 func TestGoplsModule(t *testing.T) {
@@ -364,7 +370,7 @@ func TestGoplsEnvironment(t *testing.T) {
 	path := needGopls(t)
 	dir := t.TempDir()
 	proof := filepath.Join(dir, "ran")
-	driver := filepath.Join(dir, "driver")
+	driver := filepath.Join(dir, "gopackagesdriver") // run when it is on PATH, unless that is off
 	if err := os.WriteFile(driver, []byte("#!/bin/sh\ntouch "+proof+"\necho '{\"NotHandled\":true}'\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +380,7 @@ func TestGoplsEnvironment(t *testing.T) {
 		}, func(o *lsp.Options) {
 			o.Profiles = []profile.Profile{profile.Gopls()}
 			o.Trusted = func(string) bool { return trusted }
-			env := append(os.Environ(), "GOFLAGS=-tags=special", "GOPACKAGESDRIVER="+driver)
+			env := append(os.Environ(), "GOFLAGS=-tags=special", "GOPACKAGESDRIVER="+driver, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			o.Launch = func(context.Context, profile.Profile, string) (lsp.Command, error) {
 				return lsp.Command{Path: path, Args: []string{"serve"}, Env: env}, nil
 			}

@@ -1,13 +1,17 @@
 package lsp
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"coedit/document"
 	"coedit/edits"
 	"coedit/internal/wire"
+	"coedit/lsp/profile"
 
 	"go.lsp.dev/protocol"
 )
@@ -84,11 +88,12 @@ func TestContentChanges(t *testing.T) {
 		caps                capabilities
 		whole               bool
 	}{
-		{"two", "a🦊b\nc\n", "A🦊b\nC\n", []edits.Edit{{Start: 0, End: 1, New: "A"}, {Start: 7, End: 8, New: "C"}}, incremental, false},
+		{"two", "a🦊b\nc\n", "AA\n🦊b\nC\n", []edits.Edit{{Start: 0, End: 1, New: "AA\n"}, {Start: 7, End: 8, New: "C"}}, incremental, false},
 		{"after emoji", "🦊🦊é x", "🦊🦊é y", []edits.Edit{{Start: 11, End: 12, New: "y"}}, incremental, false},
 		{"crlf", "a\r\nb\r\n", "a\r\nc\r\n", []edits.Edit{{Start: 3, End: 4, New: "c"}}, incremental, false},
 		{"parts crlf", "a\r\nb", "a\nb", []edits.Edit{{Start: 1, End: 2, New: ""}}, incremental, true},
 		{"lone cr", "a\rb\nc", "a\rb\nd", []edits.Edit{{Start: 4, End: 5, New: "d"}}, incremental, true},
+		{"lone cr goes", "a\rb\nc", "ab\nc", []edits.Edit{{Start: 1, End: 2, New: ""}}, incremental, true},
 		{"full sync", "a", "b", []edits.Edit{{Start: 0, End: 1, New: "b"}}, capabilities{}, true},
 		{"utf-8", "é x", "é y", []edits.Edit{{Start: 3, End: 4, New: "y"}}, capabilities{encoding: wire.UTF8, incremental: true}, false},
 	} {
@@ -170,11 +175,11 @@ func TestIntroduced(t *testing.T) {
 	step := func(before, after string) []Changed { return []Changed{changed(before, after, nil)} }
 	name := step("", "x")[0].name()
 	var in Introduced
-	r := Report{Freshness: Fresh, BaselineKnown: true, New: []Diagnostic{diag(name, 2, "mine")},
+	r := Report{Freshness: Fresh, BaselineKnown: true, New: []Diagnostic{diag(name, 2, "mine"), diag(name, 2, "x declared and not used")},
 		Current: []Diagnostic{diag(name, 1, "old"), diag(name, 2, "mine")}}
 	in.Fold(&r, step("a\nb\n", "a\nB\n"))
-	if len(r.Yours) != 0 {
-		t.Errorf("yours of the first call: %+v", r.Yours)
+	if len(r.Yours) != 0 || r.New[0].Transient || r.New[1].Transient {
+		t.Errorf("the first call: yours %+v, new %+v", r.Yours, r.New)
 	}
 	// A line above: mine moves, and is still mine; an unused import is transient now.
 	r = Report{Freshness: Fresh, BaselineKnown: true,
@@ -223,5 +228,31 @@ func TestStoreBounds(t *testing.T) {
 	s.set(s.pull, "b", []raw{rawAt(2, "E"), rawAt(3, "E")})
 	if got := s.all()["b"]; len(got) != 3 || s.held != 4 {
 		t.Errorf("%v, held %d", got, s.held)
+	}
+}
+
+func TestEnvironmentPath(t *testing.T) {
+	root, err := document.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	link := filepath.Join(outside, "link")
+	if err := os.Symlink(root.Dir(), link); err != nil {
+		t.Skip(err)
+	}
+	list := func(dirs ...string) string { return strings.Join(dirs, string(filepath.ListSeparator)) }
+	given := []string{"PATH=" + list(root.Dir(), outside, filepath.Join(root.Dir(), "bin"), ".", link), "GOFLAGS=-x", "SECRET=1", "HOME=/h"}
+	sv := &server{prof: profile.Gopls(), opts: &Options{Roots: []document.Root{root}}}
+	env := sv.environment(given)
+	for _, want := range []string{"PATH=" + outside, "HOME=/h", "GOFLAGS=", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("no %s in %q", want, env)
+		}
+	}
+	sv.trusted = true
+	env = sv.environment(given)
+	if !slices.Contains(env, given[0]) || !slices.Contains(env, "GOFLAGS=-x") || slices.Contains(env, "SECRET=1") {
+		t.Errorf("trusted: %q", env)
 	}
 }

@@ -212,6 +212,7 @@ func TestTolerantEnvelope(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":true,"method":[]}`)
 			p.send(`not JSON at all`)
 			p.send(strings.Repeat("[", 100_000))
+			p.send(`{"jsonrpc":"2.0","method":"deep","params":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`)
 			p.send(fmt.Sprintf(answer, m["id"]))
 		}()
 		var r struct {
