@@ -118,10 +118,12 @@ func blankDifference(src string, at int, file, want string, x document.LineIndex
 	}
 	what := "white space"
 	switch {
-	case at == start && !strings.Contains(file, "\n"):
-		what = "leading whitespace"
 	case strings.Contains(file, "\n") != strings.Contains(want, "\n"):
 		what = "line breaks"
+	case at == start && !strings.Contains(file, "\n"):
+		what = "leading whitespace"
+	case strings.Contains(file, "\r\n") != strings.Contains(want, "\r\n"):
+		what = "line end (CRLF or LF)"
 	case strings.Contains(file, "\n"):
 		what = "white space around the line end"
 	}
@@ -166,7 +168,11 @@ func characterDifference(src string, at int, file, want string, x document.LineI
 
 func codes(s string) string {
 	var parts []string
-	for _, r := range s {
+	for i, r := range s {
+		if len(parts) == 4 { // more marks than a reader can use
+			s = s[:i]
+			break
+		}
 		parts = append(parts, fmt.Sprintf("U+%04X", r))
 	}
 	return strings.Join(parts, " ") + " (" + s + ")"

@@ -3,6 +3,7 @@ package edits
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,19 +55,33 @@ func numbers(lines []int, total int) string {
 // maxExplained bounds the text that is searched to word an error.
 const maxExplained = 16 << 20
 
-var linePrefix = regexp.MustCompile(`(?m)^ *[0-9]+\t`)
+// maxCompared bounds the pairs of lines that are compared to word an error.
+const maxCompared = 1 << 21
+
+var linePrefix = regexp.MustCompile(`(?m)^ *[0-9]+[\t→]`)
 
 // explain says what in src is nearest to old and how it differs.
 func explain(src, old string) string {
+	if src == "" {
+		return "The file is empty."
+	}
 	if len(src) > maxExplained || len(old) > maxExplained {
 		return ""
 	}
-	if n := len(linePrefix.FindAllStringIndex(old, -1)); n > 0 {
-		bare := linePrefix.ReplaceAllString(old, "")
+	if bare := linePrefix.ReplaceAllString(old, ""); bare != old {
+		const prefixed = "The string seems to contain the line-number prefix of Read's output (spaces, number, tab), which is not part of the file. "
 		if f, _ := compile(bare).find(src, false); bare != "" && len(f) > 0 {
-			return fmt.Sprintf("It seems to contain the line-number prefix of Read's output (spaces, number, tab), which is not part of the file. Without it the text is at line %d. Use exactly:\n%s", document.Lines(src).At(f[0].start), sample(src[f[0].start:f[0].end]))
+			return fmt.Sprintf("%sWithout it the text is at line %d. Use exactly:\n%s", prefixed, document.Lines(src).At(f[0].start), sample(src[f[0].start:f[0].end]))
 		}
+		if hint := nearest(src, bare); hint != "" {
+			return prefixed + hint
+		}
+		return prefixed + "Without it the text is not found either."
 	}
+	return nearest(src, old)
+}
+
+func nearest(src, old string) string {
 	if hint := escapes(src, old); hint != "" {
 		return hint
 	}
@@ -82,6 +97,7 @@ func escapes(src, old string) string {
 		what string
 		r    *strings.Replacer
 	}{
+		{"its backslashes are doubled", strings.NewReplacer(`\\`, `\`)},
 		{`it has \n, \t or \" as two characters where the file has the characters themselves`, strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\'`, `'`, `\\`, `\`)},
 		{`it has line breaks or tabs where the file has \n or \t as two characters`, strings.NewReplacer("\n", `\n`, "\t", `\t`)},
 		{"backslashes are doubled in the file", strings.NewReplacer(`\`, `\\`)},
@@ -99,17 +115,41 @@ func escapes(src, old string) string {
 	return ""
 }
 
-// folded is text without what people do not see or mean: blanks, width, case,
-// composition, typographic punctuation. at holds the offset of each byte.
-func folded(text string) (string, []int32) {
-	out := make([]byte, 0, len(text))
-	at := make([]int32, 0, len(text)+1)
-	put := func(s string, from int) {
-		for i := range len(s) {
-			out = append(out, s[i])
-			at = append(at, int32(from))
+// A folder folds texts and remembers the characters it has met.
+type folder map[rune]string
+
+func (known folder) fold(r rune) string {
+	s, ok := known[r]
+	if ok {
+		return s
+	}
+	switch {
+	case r == utf8.RuneError, unicode.IsSpace(r), unicode.In(r, unicode.Zs, unicode.Cf, unicode.Mn):
+		// combining marks go, so that composed and decomposed agree
+	case strings.ContainsRune("‘’‚", r):
+		s = "'"
+	case strings.ContainsRune("“”„", r):
+		s = `"`
+	case strings.ContainsRune("–—−‐‑", r):
+		s = "-"
+	case r == '…':
+		s = "..."
+	default:
+		for _, d := range norm.NFD.String(width.Fold.String(string(r))) {
+			if !unicode.In(d, unicode.Mn) {
+				s += string(unicode.ToLower(d))
+			}
 		}
 	}
+	known[r] = s
+	return s
+}
+
+// folded is text without what people do not see or mean: blanks, width, case,
+// composition, typographic punctuation. at holds the offset of each byte.
+func (known folder) folded(text string) (string, []int32) {
+	out := make([]byte, 0, len(text))
+	at := make([]int32, 0, len(text)+1)
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -124,24 +164,10 @@ func folded(text string) (string, []int32) {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError, unicode.IsSpace(r), unicode.In(r, unicode.Zs, unicode.Cf, unicode.Mn):
-			// combining marks go, so that composed and decomposed agree
-		case strings.ContainsRune("‘’‚", r):
-			put("'", i)
-		case strings.ContainsRune("“”„", r):
-			put(`"`, i)
-		case strings.ContainsRune("–—−‐‑", r):
-			put("-", i)
-		case r == '…':
-			put("...", i)
-		default:
-			s := norm.NFD.String(width.Fold.String(text[i : i+n]))
-			for _, d := range s {
-				if !unicode.In(d, unicode.Mn) {
-					put(string(unicode.ToLower(d)), i)
-				}
-			}
+		s := known.fold(r)
+		out = append(out, s...)
+		for range len(s) {
+			at = append(at, int32(i))
 		}
 		i += n
 	}
@@ -150,11 +176,12 @@ func folded(text string) (string, []int32) {
 
 // findFolded finds old in src when both are folded.
 func findFolded(src, old string) (place, bool) {
-	needle, _ := folded(old)
+	known := folder{}
+	needle, _ := known.folded(old)
 	if needle == "" {
 		return place{}, false
 	}
-	hay, at := folded(src)
+	hay, at := known.folded(src)
 	i := strings.Index(hay, needle)
 	if i < 0 {
 		return place{}, false
@@ -207,12 +234,14 @@ func trailing(s string) string {
 // partial finds the place where the first lines of old stand, folded, and says
 // where the two part ways.
 func partial(src, old string) string {
-	want := strings.Split(strings.TrimRight(old, "\r\n"), "\n")
-	for i := range want {
-		want[i], _ = folded(want[i])
+	wanted := splitLines(strings.TrimRight(old, "\r\n"))
+	known := folder{}
+	want := make([]string, len(wanted))
+	for i, l := range wanted {
+		want[i], _ = known.folded(l)
 	}
 	first := 0
-	for first < len(want) && len(want[first]) < 3 {
+	for first < len(want) && want[first] == "" {
 		first++
 	}
 	if first == len(want) {
@@ -220,33 +249,82 @@ func partial(src, old string) string {
 	}
 	have := splitLines(src)
 	fold := make([]string, len(have))
-	best, length := -1, 0
+	best, length, work := -1, 0, 0
 	for i := range have {
-		fold[i], _ = folded(have[i])
-		if fold[i] == want[first] || len(want) == 1 && overlap(fold[i], want[first]) {
-			if best < 0 {
-				best, length = i, 0
-			}
+		fold[i], _ = known.folded(have[i])
+		if best < 0 && len(want) == 1 && overlap(fold[i], want[first]) {
+			best = i
 		}
 	}
-	for i := range have {
+	for i := 0; i < len(have) && work < maxCompared; i++ {
 		n := 0
 		for first+n < len(want) && i+n < len(have) && fold[i+n] == want[first+n] {
 			n++
 		}
+		work += n
 		if n > length {
 			best, length = i, n
 		}
 	}
 	switch {
 	case best < 0:
-		return similar(have, fold, want[first])
+		i := similar(fold, want[first])
+		if i < 0 {
+			return ""
+		}
+		return fmt.Sprintf("The most similar line is %d; %s. The file has there:\n%s", i+1, parting(i+1, have[i], wanted[first]), sample(have[i]))
 	case length == 0:
-		return fmt.Sprintf("The nearest place is line %d. Use exactly the text that stands there:\n%s", best+1, sample(have[best]))
+		return fmt.Sprintf("The nearest place is line %d; %s. The file has there:\n%s", best+1, parting(best+1, have[best], wanted[first]), sample(have[best]))
 	case best+length >= len(have):
-		return fmt.Sprintf("Its first %d lines are at line %d, where the file then ends.", length, best+1)
+		return fmt.Sprintf("Its beginning is at line %d, but the file ends with line %d.", best+1, len(have))
 	}
-	return fmt.Sprintf("Its beginning is at line %d, but line %d of the file differs from the string. The file has there:\n%s", best+1, best+length+1, sample(strings.Join(have[best:min(len(have), best+len(want)-first)], "")))
+	at := best + length
+	return fmt.Sprintf("Its beginning is at line %d, but line %d of the file differs from the string: %s. The file has there:\n%s",
+		best+1, at+1, parting(at+1, have[at], wanted[min(first+length, len(wanted)-1)]), around(have, best, min(len(have), best+len(want)-first), at))
+}
+
+// around quotes lines [from, to), or those about at where they are many.
+func around(lines []string, from, to, at int) string {
+	if at-from > 5 {
+		from = at - 5
+	}
+	return sample(strings.Join(lines[from:to], ""))
+}
+
+// parting says where line n of the file and a line of the request part ways.
+func parting(n int, have, want string) string {
+	have, want = strings.TrimRight(have, "\r\n"), strings.TrimRight(want, "\r\n")
+	i := 0
+	for i < len(have) && i < len(want) && have[i] == want[i] {
+		i++
+	}
+	for i > 0 && (inside(have, i) || inside(want, i)) {
+		i--
+	}
+	return fmt.Sprintf("from line %d, column %d on the file has %s%s, the request has %s%s",
+		n, 1+utf8.RuneCountInString(have[:i]), strange(have[i:]), excerpt(have[i:]), strange(want[i:]), excerpt(want[i:]))
+}
+
+// excerpt quotes the beginning of s.
+func excerpt(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > 24 {
+			return strconv.Quote(s[:i]) + "…"
+		}
+	}
+	if s == "" {
+		return "the end of the line"
+	}
+	return strconv.Quote(s)
+}
+
+// strange names the first character of s where it is no ASCII.
+func strange(s string) string {
+	if r, _ := utf8.DecodeRuneInString(s); s != "" && r >= utf8.RuneSelf {
+		return fmt.Sprintf("U+%04X, ", r)
+	}
+	return ""
 }
 
 // overlap reports whether one folded line holds most of the other.
@@ -258,11 +336,12 @@ func overlap(a, b string) bool {
 	return strings.Contains(a, b) || strings.Contains(b, a)
 }
 
-// similar names the line that shares the most three-byte runs with want.
-func similar(have, fold []string, want string) string {
-	grams := map[string]bool{}
+// similar returns the index of the line that shares the most three-byte runs
+// with want, -1 where none shares half of them.
+func similar(fold []string, want string) int {
+	grams := map[[3]byte]bool{}
 	for i := 0; i+3 <= len(want) && i < 400; i++ {
-		grams[want[i:i+3]] = true
+		grams[[3]byte([]byte(want[i:i+3]))] = true
 	}
 	best, score := -1, 0.5
 	for i, f := range fold[:min(len(fold), 200_000)] {
@@ -271,7 +350,7 @@ func similar(have, fold []string, want string) string {
 		}
 		n := 0
 		for k := 0; k+3 <= len(f); k++ {
-			if grams[f[k:k+3]] {
+			if grams[[3]byte([]byte(f[k:k+3]))] {
 				n++
 			}
 		}
@@ -279,8 +358,5 @@ func similar(have, fold []string, want string) string {
 			best, score = i, s
 		}
 	}
-	if best < 0 {
-		return ""
-	}
-	return fmt.Sprintf("The most similar line is %d:\n%s", best+1, sample(have[best]))
+	return best
 }

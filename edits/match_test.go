@@ -52,6 +52,15 @@ func TestReplace(t *testing.T) {
 		{"escaped", "a\tb\n", `a\tb`, "x", false, "!escapes"},
 		{"entities", "if a < b && c\n", "if a &lt; b &amp;&amp; c", "x", false, "!HTML"},
 		{"partly", "one = 1\ntwo = 2\nthree = 3\n", "one = 1\ntwo = 22\nthree = 3", "x", false, "!line 2 of the file differs"},
+		{"doubled backslash", "re \\d+\n", `re \\d+`, "x", false, "!backslashes are doubled"},
+		{"escaped in the file", `p := "a\nb"`, "p := \"a\nb\"", "x", false, "!as two characters"},
+		{"zero width", "a\u200bb = foo\n", "ab = foo", "x", false, "!U+200B (e2 80 8b) at column 2"},
+		{"another alphabet", "p\u0430ssword = 1\n", "password = 1", "x", false, "!U+0430"},
+		{"crlf asked for", "foo\nbar\n", "foo\r\nbar", "x", false, "!line end (CRLF or LF)"},
+		{"blank line", "foo\n\nbar\n", "foo\nbar", "x", false, "!line breaks"},
+		{"prefix and more", "func a() {\n\treturn 1\n}\n", "     2\t    return 1", "x", false, "!4 spaces"},
+		{"past the end", "a\r\nb\r\n", "a\nb\nc", "x", false, "!the file ends with line 2"},
+		{"empty file", "", "abc", "x", false, "!The file is empty"},
 		{"nothing like it", "abc\n", "zzzzzzzz", "x", false, "!not found in file"},
 		{"empty", "abc", "", "x", false, "!empty"},
 	} {
@@ -128,6 +137,26 @@ func FuzzReplace(f *testing.F) {
 			t.Fatalf("a replacement that changes nothing: %q %q %q", src, old, new)
 		}
 	})
+}
+
+// TestReplaceIsBounded holds that no text takes quadratic time, by work that
+// would take minutes.
+func TestReplaceIsBounded(t *testing.T) {
+	a := strings.Repeat("a", 4<<20)
+	lines := strings.Repeat("a\n", 2<<20)
+	for _, c := range [][2]string{
+		{a, a[:20_000] + "b"},
+		{lines, lines[:40_000] + "b"},
+		{strings.ReplaceAll(lines, "\n", "\r\n"), lines[:40_000] + "b"},
+		{lines + "\r\n", lines[:40_000] + "b"},
+		{"e" + strings.Repeat("\u0301", 1<<20), "\u00e9"},
+		{strings.Repeat("“", 1<<20), strings.Repeat(`"`, 20_000) + "x"},
+	} {
+		_, err := Replace(c[0], c[1], "x", false)
+		if err == nil || len(err.Error()) > 2000 {
+			t.Errorf("%.20q: error of %d bytes", c[1], len(err.Error()))
+		}
+	}
 }
 
 func TestSequence(t *testing.T) {
