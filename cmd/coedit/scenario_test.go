@@ -32,9 +32,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// fakeServer plays the script that the environment names.
+// fakeServer plays the script that its argument names.
 func fakeServer() int {
-	b, err := os.ReadFile(os.Getenv("FAKE_LSP_SCRIPT"))
+	b, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -151,9 +151,8 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	case "gopls":
 		ts.Setenv("PATH", findGopls()+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 	case "fake":
-		config := `{"servers": {"fake": {"command": "fake-lsp", "files": ["*.fake"]}}}`
+		config := fmt.Sprintf(`{"servers": {"fake": {"command": "fake-lsp", "args": [%q], "files": ["*.fake"]}}, "diagnostics": {"loadedMs": 3000}}`, ts.MkAbs("fake.json"))
 		ts.Check(os.WriteFile(filepath.Join(ts.Getenv("COEDIT_CONFIG_DIR"), "settings.json"), []byte(config), 0o600))
-		ts.Setenv("FAKE_LSP_SCRIPT", ts.MkAbs("fake.json"))
 	}
 	a.args = flags
 	a.start(ts)
@@ -170,7 +169,7 @@ func (a *agent) start(ts *testscript.TestScript) {
 	ts.Check(err)
 	cmd := exec.Command(bin, a.args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, v := range []string{"HOME", "PATH", "OUT", "COEDIT_CONFIG_DIR", "COEDIT_STATE_DIR", "COEDIT_CACHE_DIR", "COEDIT_RUNTIME_DIR", "GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS", "FAKE_LSP_SCRIPT", "TMPDIR"} {
+	for _, v := range []string{"HOME", "PATH", "OUT", "COEDIT_CONFIG_DIR", "COEDIT_STATE_DIR", "COEDIT_CACHE_DIR", "COEDIT_RUNTIME_DIR", "GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS", "TMPDIR"} {
 		cmd.Env = append(cmd.Env, v+"="+ts.Getenv(v))
 	}
 	in, err := cmd.StdinPipe()

@@ -236,7 +236,7 @@ func (c *call) reportText(r lsp.Report) string {
 	if r.BaselineKnown {
 		list("This edit caused:", r.New)
 	} else if known {
-		list("What held before the edit is not known; these hold now:", r.Current)
+		list("What held before the edit is not known; these hold now:", serious(r.Current))
 	}
 	if n := len(r.Resolved); n > 0 {
 		fmt.Fprintf(&b, "Resolved: %d (%s)\n", n, c.resolvedText(r.Resolved))
@@ -253,6 +253,17 @@ func (c *call) reportText(r lsp.Report) string {
 		fmt.Fprintf(&b, "Now in all: %s, %s.", count(errs, "error"), count(warns, "warning"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// serious leaves hints and information out: they are never told unasked.
+func serious(list []lsp.Diagnostic) []lsp.Diagnostic {
+	var out []lsp.Diagnostic
+	for _, d := range list {
+		if d.Severity <= 2 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 func count(n int, what string) string {
