@@ -166,8 +166,9 @@ func TestNeverAnswers(t *testing.T) {
 // A server that said nothing of the new text still has the old lines: what
 // only moved must not be called new.
 func TestTimeoutComparesNothing(t *testing.T) {
-	b, _ := fakeBench(t, `{"script":[{"on":"didOpen","publish":{"version":1,"diagnostics":[{"line":0,"message":"E"}]}}]}`,
+	b, _ := fakeBench(t, `{"script":[{"on":"didOpen","publish":{"version":1,"diagnostics":[{"line":2,"message":"E"}]}}]}`,
 		func(o *lsp.Options) { o.Limits = short })
+	b.write("a.fake", "x\ny\nbad\n")
 	r := b.edit("a.fake", "x", "above\nx")
 	if r.Freshness != lsp.Timeout || !r.BaselineKnown || len(r.New)+len(r.Resolved) != 0 || len(r.Current) != 1 {
 		t.Errorf("%+v", r)
