@@ -108,3 +108,52 @@ func TestApplyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// FuzzEdits drives the random tests above from other seeds and texts.
+func FuzzEdits(f *testing.F) {
+	f.Add(uint64(1), uint64(2), "a\r\nb\nc")
+	f.Fuzz(func(t *testing.T, a, b uint64, src string) {
+		r := rand.New(rand.NewPCG(a, b))
+		first := randomEdits(r, len(src))
+		mid := mustApply(t, src, first)
+		if back := mustApply(t, mid, Invert(src, first)); back != src {
+			t.Fatalf("%v: inverse gives %q", first, back)
+		}
+		second := randomEdits(r, len(mid))
+		dst := mustApply(t, mid, second)
+		if got := mustApply(t, src, Compose(first, second)); got != dst {
+			t.Fatalf("%v then %v: composed gives %q, want %q", first, second, got, dst)
+		}
+		other := randomEdits(r, len(src))
+		x, ok := Rebase(first, other)
+		y, also := Rebase(other, first)
+		if ok != also {
+			t.Fatalf("%v and %v: rebased one way only", first, other)
+		}
+		if ok {
+			if got, want := mustApply(t, mustApply(t, src, other), x), mustApply(t, mid, y); got != want {
+				t.Fatalf("%v and %v: %q and %q", first, other, got, want)
+			}
+		}
+		if Disjoint(src, first, other) != Disjoint(src, other, first) {
+			t.Fatalf("%q %v and %v: disjoint one way only", src, first, other)
+		}
+		if Disjoint(src, first, other) {
+			checkDisjoint(t, src, first, other)
+		}
+	})
+}
+
+// checkDisjoint holds that lines that one list touches stand after it as they
+// do after both, as lines.
+func checkDisjoint(t *testing.T, src string, first, other []Edit) {
+	t.Helper()
+	m := NewLineMap(src, first)
+	for _, r := range Lines(src, other) {
+		for n := r.First; n <= r.Last; n++ {
+			if _, ok := m.Line(n); !ok {
+				t.Fatalf("%q %v and %v: line %d is touched by both", src, first, other, n)
+			}
+		}
+	}
+}

@@ -72,48 +72,119 @@ func TestLineMap(t *testing.T) {
 	}
 }
 
-// TestHunksApply holds that git takes what is shown.
+// TestHunksApply holds that git and patch take what is shown.
 func TestHunksApply(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("git is not installed")
+	programs := map[string][]string{
+		"git":   {"apply", "--whitespace=nowarn", "p"},
+		"patch": {"-p1", "--binary", "-s", "-i", "p"},
 	}
-	r := rand.New(rand.NewPCG(11, 12))
-	for i := range 60 {
-		var sb strings.Builder
-		for k := range r.IntN(30) {
-			fmt.Fprintf(&sb, "l%d%s", r.IntN(6), []string{"\n", "\r\n", "\n"}[k%3])
+	for name, args := range programs {
+		t.Run(name, func(t *testing.T) {
+			program, err := exec.LookPath(name)
+			if err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatal(err)
+				}
+				t.Skip(name + " is not installed")
+			}
+			r := rand.New(rand.NewPCG(11, 12))
+			for i := range 80 {
+				src, list := hunkCase(r)
+				dst := mustApply(t, src, list)
+				patch := Unified("f", "f", Hunks(src, list, 3))
+				if src == dst {
+					if h := Hunks(src, list, 3); len(h) > 0 {
+						t.Fatalf("%v for texts that are the same", h)
+					}
+					continue
+				}
+				dir := t.TempDir()
+				for name, text := range map[string]string{"f": src, "p": patch} {
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				cmd := exec.Command(program, args...)
+				cmd.Dir = dir
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%d: %v %s\nsrc %q\ndst %q\n%s", i, err, out, src, dst, patch)
+				}
+				if got, _ := os.ReadFile(filepath.Join(dir, "f")); string(got) != dst {
+					t.Fatalf("made %q, want %q of %q\n%s", got, dst, src, patch)
+				}
+			}
+		})
+	}
+}
+
+// hunkCase makes a text with mixed line ends, empty or without the last one at
+// times, and edits of it.
+func hunkCase(r *rand.Rand) (string, []Edit) {
+	var sb strings.Builder
+	for k := range r.IntN(30) {
+		fmt.Fprintf(&sb, "l%d%s", r.IntN(6), []string{"\n", "\r\n", "\n"}[k%3])
+	}
+	if r.IntN(3) == 0 {
+		sb.WriteString("end")
+	}
+	src := sb.String()
+	switch r.IntN(8) {
+	case 0:
+		return "", []Edit{{0, 0, src}}
+	case 1:
+		return src, []Edit{{0, len(src), ""}}
+	}
+	return src, randomEdits(r, len(src))
+}
+
+// FuzzHunks reads the hunks back: their lines are those of both texts at the
+// places they name.
+func FuzzHunks(f *testing.F) {
+	f.Add(uint64(1), uint64(2), 3)
+	f.Add(uint64(3), uint64(4), 0)
+	f.Fuzz(func(t *testing.T, a, b uint64, context int) {
+		if context < 0 || context > 50 {
+			return
 		}
-		src := sb.String()
-		if r.IntN(3) == 0 {
-			src += "end"
-		}
-		list := randomEdits(r, len(src))
+		src, list := hunkCase(rand.New(rand.NewPCG(a, b)))
 		dst := mustApply(t, src, list)
-		if src == dst || src == "" || dst == "" {
-			continue
-		}
-		dir := t.TempDir()
-		write := func(name, text string) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
+		old, now := splitLines(src), splitLines(dst)
+		var out []string
+		at := 0 // lines of old passed
+		for _, h := range Hunks(src, list, context) {
+			start := h.OldStart - 1
+			if h.OldLines == 0 {
+				start++
+			}
+			if start < at {
+				t.Fatalf("hunks overlap: %q %v", src, list)
+			}
+			out = append(out, old[at:start]...)
+			newStart := h.NewStart - 1
+			if h.NewLines == 0 {
+				newStart++
+			}
+			if newStart != len(out) {
+				t.Fatalf("%q %v: hunk %+v begins at new line %d", src, list, h, len(out)+1)
+			}
+			at = start + h.OldLines
+			for i, l := range h.Lines {
+				if l == noNewline || l[0] == '-' {
+					continue
+				}
+				if l = l[1:]; i+1 == len(h.Lines) || h.Lines[i+1] != noNewline {
+					l += "\n"
+				}
+				out = append(out, l)
+			}
+			if len(out)-newStart != h.NewLines {
+				t.Fatalf("%q %v: hunk %+v counts wrong", src, list, h)
 			}
 		}
-		write("f", src)
-		patch := Unified("f", "f", Hunks(src, list, 3))
-		write("p", patch)
-		cmd := exec.Command(git, "apply", "--whitespace=nowarn", "p")
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%d: git apply: %v %s\nsrc %q\ndst %q\n%s", i, err, out, src, dst, patch)
+		if out = append(out, old[at:]...); strings.Join(out, "") != strings.Join(now, "") {
+			t.Fatalf("%q %v: hunks make %q, want %q", src, list, out, dst)
 		}
-		if got, _ := os.ReadFile(filepath.Join(dir, "f")); string(got) != dst {
-			t.Fatalf("git made %q, want %q of %q\n%s", got, dst, src, patch)
-		}
-	}
+	})
 }
 
 func TestDisjoint(t *testing.T) {
