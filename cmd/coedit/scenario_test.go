@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"coedit":   func() { os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})) },
 		"fake-lsp": func() { os.Exit(fakeServer()) },
+		"floor":    func() { os.Exit(floorServer()) },
 	})
 }
 
