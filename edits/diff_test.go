@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,22 @@ func TestDiffApplies(t *testing.T) {
 		if got := mustApply(t, a, Diff(a, b)); got != b {
 			t.Fatalf("Diff(%q, %q) = %v gives %q", a, b, Diff(a, b), got)
 		}
+	}
+}
+
+// TestDiffManyLines holds that more kinds of lines than there are code points
+// below the surrogates are told apart.
+func TestDiffManyLines(t *testing.T) {
+	d := differ{}
+	for i := range 60_000 {
+		d.a, d.b = append(d.a, i), append(d.b, i)
+	}
+	d.b[58_000] = 60_000
+	d.b[57_000] = 60_001
+	d.myers(0, len(d.a), 0, len(d.b))
+	want := []span{{57_000, 57_001, 57_000, 57_001}, {58_000, 58_001, 58_000, 58_001}}
+	if !slices.Equal(d.out, want) {
+		t.Fatalf("%d spans", len(d.out))
 	}
 }
 

@@ -3,6 +3,7 @@ package edits
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,11 +32,15 @@ func TestReplace(t *testing.T) {
 		{"lone cr", "10%\r 99%\nready\n", "10%\r 99%", "done", false, "done\nready\n"},
 		{"only line ends", "a\n\n\nb", "\n\n\n", "\n", false, "a\nb"},
 		{"only crlf line ends", "a\r\n\r\nb", "\n\n", "\n", false, "a\r\nb"},
+		{"only crlf line ends go", "a\r\n\r\nb", "\n\n", "", false, "ab"},
+		{"each new line end by its index", "a\r\nb\nc\r\n", "a\nb\nc", "1\n2\n3\n4", false, "1\r\n2\n3\n4\r\n"},
+		{"only the line ends differ", "a\r\nb\r\n", "a\nb", "a\r\nb", false, "!same"},
 		{"unterminated last line", "a\r\nb\r\nc", "c", "c\nd", false, "a\r\nb\r\nc\r\nd"},
 		{"quotes kept", "say “hi” now", `say "hi" now`, `say "bye" now`, false, "say “bye” now"},
 		{"apostrophe kept", "it’s so", "it's so", "it's not so", false, "it’s not so"},
 		{"exact quotes first", "“a” \"a\"", `"a"`, `"b"`, false, "“a” \"b\""},
 		{"new quotes", "a “b”", `a "b"`, `a "b" ("c")`, false, "a “b” (“c”)"},
+		{"typographic quotes are themselves", "”a” ’b’", "“a\"", "x", false, "!not found"},
 		{"quotes overlap", "x ’’’", "''", "y", false, "!found 2 matches"},
 		{"quotes overlap, all", "x ’’’", "''", "y", true, "x y’"},
 		{"quotes change sides", "‘a’", "'a'", "it's 'a", false, "it’s ‘a"},
@@ -117,7 +122,11 @@ func TestFindAgreesWithNaive(t *testing.T) {
 		src, old := word(r.IntN(14)), word(1+r.IntN(3))
 		want := naive(src, old)
 		found, overlapped := compile(old).find(src, true)
-		if len(found)+len(overlapped) != len(want) {
+		var got []int
+		for _, f := range ordered(slices.Concat(found, overlapped)) {
+			got = append(got, f.start)
+		}
+		if !slices.Equal(got, want) {
 			t.Fatalf("src %q old %q: %v and overlapped %v, want %v", src, old, found, overlapped, want)
 		}
 	}
