@@ -79,12 +79,21 @@ func (c *bare) until(ok func(method string, body []byte) bool) error {
 	}
 }
 
-// dependents is a module in which many packages use one function.
-func dependents() map[string]string {
+// dependents is a module in which many packages use one function; filler
+// packages of 500 lines each stand beside them.
+func dependents(filler int) map[string]string {
 	files := map[string]string{"go.mod": "module example.test/m\n\ngo 1.22\n", "a/a.go": "package a\n\nfunc F(n int) {}\n"}
 	for i := range 20 {
 		n := itoa(i)
 		files["p"+n+"/p.go"] = "package p" + n + "\n\nimport \"example.test/m/a\"\n\nfunc G() { a.F(0) }\n"
+	}
+	for i := range filler {
+		var b strings.Builder
+		b.WriteString("package f" + itoa(i) + "\n\n")
+		for k := range 166 {
+			b.WriteString("func F" + itoa(k) + "(n int) int {\n\treturn n * " + itoa(k) + "\n}\n")
+		}
+		files["f"+itoa(i)+"/f.go"] = b.String()
 	}
 	return files
 }
@@ -96,8 +105,8 @@ const (
 
 // bareWaits measures the time from a change to the error in p7, which is
 // never opened.
-func bareWaits(b *testing.B, rounds int) []time.Duration {
-	dir := newBench(b, dependents(), func(*lsp.Options) {}).root.Dir()
+func bareWaits(b *testing.B, rounds, filler int) []time.Duration {
+	dir := newBench(b, dependents(filler), func(*lsp.Options) {}).root.Dir()
 	cmd := exec.Command(needGopls(b), "serve")
 	cmd.Dir = dir
 	in, err := cmd.StdinPipe()
@@ -150,8 +159,8 @@ func bareWaits(b *testing.B, rounds int) []time.Duration {
 
 // ourWaits measures the same through a report. The file is not written, which
 // both leave out.
-func ourWaits(b *testing.B, rounds int) []time.Duration {
-	w := goplsBench(b, dependents())
+func ourWaits(b *testing.B, rounds, filler int) []time.Duration {
+	w := goplsBench(b, dependents(filler))
 	good := w.snap("a/a.go")
 	bad, err := good.WithText(badText, document.Origin{})
 	if err != nil {
@@ -179,12 +188,16 @@ func ourWaits(b *testing.B, rounds int) []time.Duration {
 // package that nobody opened, to a bare client's wait for that publication.
 func BenchmarkDependentError(b *testing.B) {
 	const rounds = 60
-	for b.Loop() {
-		bare, ours := bareWaits(b, rounds), ourWaits(b, rounds)
-		slices.Sort(bare)
-		slices.Sort(ours)
-		b.ReportMetric(float64(bare[rounds/2].Microseconds())/1000, "bare-ms")
-		b.ReportMetric(float64(ours[rounds/2].Microseconds())/1000, "report-ms")
-		b.ReportMetric(float64(ours[rounds/2])/float64(bare[rounds/2]), "ratio")
+	for _, filler := range []int{0, 420} { // 420 packages are over 200,000 lines
+		b.Run(itoa(filler*500)+"lines", func(b *testing.B) {
+			for b.Loop() {
+				bare, ours := bareWaits(b, rounds, filler), ourWaits(b, rounds, filler)
+				slices.Sort(bare)
+				slices.Sort(ours)
+				b.ReportMetric(float64(bare[rounds/2].Microseconds())/1000, "bare-ms")
+				b.ReportMetric(float64(ours[rounds/2].Microseconds())/1000, "report-ms")
+				b.ReportMetric(float64(ours[rounds/2])/float64(bare[rounds/2]), "ratio")
+			}
+		})
 	}
 }
