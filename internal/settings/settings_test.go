@@ -1,0 +1,103 @@
+package settings
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	s, err := Parse("settings.json", []byte(`{
+  "servers": {"x": {"command": "x-ls", "args": ["--stdio"], "files": ["*.x"], "initializationOptions": {"a": [1]}}},
+  "diagnostics": {"loadedMs": 500, "totalMs": 45000},
+  "provision": "off",
+  "permissions": {"deny": ["Read(./.env)"]}
+}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := s.Servers["x"]; x.Command != "x-ls" || x.Args[0] != "--stdio" || x.Files[0] != "*.x" || x.InitializationOptions["a"] == nil {
+		t.Errorf("server: %+v", x)
+	}
+	if s.Diagnostics.LoadedMs != 500 || s.Diagnostics.TotalMs != 45000 || s.Provision != "off" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"servrs": {}}`, "f:1:2: servrs: is not a key; did you mean servers?"},
+		{"{\n \"servers\": {\"x\": {\"comand\": \"a\"}}}", "f:2:20: servers.x.comand: is not a key; did you mean command?"},
+		{`{"servers": {"x": {"command": "a"}}}`, "needs command and files"},
+		{`{"servers": {"x": {"command": 3, "files": ["*"]}}}`, "servers.x.command: is a number and must be a string"},
+		{`{"diagnostics": {"totalMs": 60000}}`, "from 0 to 45000"},
+		{`{"diagnostics": {"totalMs": -1}}`, "from 0 to 45000"},
+		{`{"provision": "yes"}`, `is "yes"; it is auto, ask or off`},
+		{`{"provision": "off", "provision": "auto"}`, "stands there twice"},
+		{`[]`, "must be an object"},
+		{`{`, "is not JSON"},
+		{`{} {}`, "more after"},
+		{``, "is not JSON"},
+		{`{"zzzzzz": 1}`, "there are servers"},
+	} {
+		s, err := Parse("f", []byte(c.text))
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+		if s.Servers != nil || s.Provision != "" {
+			t.Errorf("%s was half applied: %+v", c.text, s)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`{"servers": {"x": {"command": "a", "files": ["*"]}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := Parse("f", []byte(text)); err != nil {
+			_ = err.Error()
+		}
+	})
+}
+
+func TestCharset(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".editorconfig", "root = true\n[*]\ncharset = utf-8\n[*.{ini,cfg}]\nCharset = Latin1\n[docs/**.txt]\ncharset=windows-1251\n[n{1..3}.md]\ncharset = big5\n[lib/*.c]\ncharset = shift_jis\n[[ab].x]\ncharset=euc-kr\n[q?.y]\ncharset=gbk\n[!.z]\ncharset=koi8-r\n")
+	write("sub/.editorconfig", "; nearer\n[*.ini]\ncharset = unset\n")
+	write("deep/.editorconfig", "root=true\n[*.none]\ncharset = latin1\n")
+	for name, want := range map[string]string{
+		"a.ini": "latin1", "x/y/a.cfg": "latin1", "a.txt": "utf-8", "docs/a.txt": "windows-1251", "docs/b/c.txt": "windows-1251",
+		"n2.md": "big5", "n4.md": "utf-8", "lib/a.c": "shift_jis", "lib/x/a.c": "utf-8", "a.x": "euc-kr", "c.x": "utf-8",
+		"q1.y": "gbk", "q12.y": "utf-8", "sub/a.ini": "", "sub/a.cfg": "latin1", "deep/a.ini": "",
+	} {
+		if got := Charset(root, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	env := map[string]string{"COEDIT_STATE_DIR": "/s", "XDG_CACHE_HOME": "/c"}
+	f, err := FindFolders(func(k string) string { return env[k] }, "/home/u", -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Folders{Config: "/home/u/.config/coedit", State: "/s", Cache: "/c/coedit", Runtime: "/s/run"}
+	if f != want {
+		t.Errorf("%+v, want %+v", f, want)
+	}
+	if _, err := FindFolders(func(string) string { return "" }, "", 0); err == nil {
+		t.Error("no home and no folders is not refused")
+	}
+}
