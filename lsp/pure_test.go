@@ -245,7 +245,7 @@ func TestEnvironmentPath(t *testing.T) {
 	given := []string{"PATH=" + list(root.Dir(), outside, filepath.Join(root.Dir(), "bin"), ".", link), "GOFLAGS=-x", "SECRET=1", "HOME=/h"}
 	sv := &server{prof: profile.Gopls(), opts: &Options{Roots: []document.Root{root}}}
 	env := sv.environment(given)
-	for _, want := range []string{"PATH=" + outside, "HOME=/h", "GOFLAGS=", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"} {
+	for _, want := range []string{"PATH=" + outside, "HOME=/h", "GOFLAGS=-buildvcs=auto", "GOTOOLCHAIN=local", "GOPACKAGESDRIVER=off"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %s in %q", want, env)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"coedit/internal/session"
@@ -46,8 +47,10 @@ func (set *Set) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser,
 		server.AddTool(t.mcp(o.Form), set.handler(t, o))
 	}
 	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: MaxArguments + 1<<20})
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil
+	for _, gone := range []error{io.EOF, io.ErrClosedPipe, syscall.EPIPE, context.Canceled} {
+		if errors.Is(err, gone) { // the host left: how calls end
+			return nil
+		}
 	}
 	return err
 }

@@ -69,9 +69,11 @@ func Gopls() Profile {
 		RootMarkers: []string{"go.work", "go.mod"},
 		Command:     []string{"gopls"},
 		Runs:        RunsNone,
-		RunsWhy: "with GOTOOLCHAIN=local, GOPACKAGESDRIVER=off, GOFLAGS empty and no project folder on PATH " +
+		RunsWhy: "with GOTOOLCHAIN=local, GOPACKAGESDRIVER=off, GOFLAGS without effect and no project folder on PATH " +
 			"go list runs no program of the project",
-		Env:        map[string]string{"GOTOOLCHAIN": "local", "GOPACKAGESDRIVER": "off", "GOFLAGS": ""},
+		// An empty GOFLAGS would let that of `go env -w` through; this one is
+		// the go command's own default.
+		Env:        map[string]string{"GOTOOLCHAIN": "local", "GOPACKAGESDRIVER": "off", "GOFLAGS": "-buildvcs=auto"},
 		TrustedEnv: map[string]string{},
 		PassEnv: []string{"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOENV", "GOPROXY", "GOPRIVATE", "GONOPROXY",
 			"GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOOS", "GOARCH", "GOWORK", "GO111MODULE", "GOEXPERIMENT", "CGO_ENABLED",
