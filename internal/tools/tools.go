@@ -123,8 +123,8 @@ func (set *Set) Call(ctx context.Context, s *session.Session, name string, args 
 	c := &call{set: set, s: s, args: args}
 	defer func() {
 		if r := recover(); r != nil {
-			err := fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
-			out = c.failure(err)
+			out = c.failure(fmt.Errorf("internal error, a bug of coedit: %v", r))
+			out.Meta["stack"] = string(debug.Stack())
 		}
 	}()
 	r, err := set.run(ctx, c, name)

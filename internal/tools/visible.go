@@ -43,7 +43,7 @@ func hidden(r rune, n int) bool {
 	switch {
 	case r == utf8.RuneError && n == 1:
 		return true
-	case r == '\n' || r == '\t':
+	case r == '\t':
 		return false
 	case r < 0x20, r >= 0x7f && r < 0xa0:
 		return true
