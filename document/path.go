@@ -134,7 +134,8 @@ func follow(abs string) (string, *Error) {
 	vol := filepath.VolumeName(abs)
 	mustDir := strings.HasSuffix(abs, sep)
 	todo := strings.Split(filepath.ToSlash(abs[len(vol):]), "/")
-	done, links, missing := vol+sep, 0, false
+	done, links := vol+sep, 0
+	missing := 0 // how many of the last components do not exist
 	for len(todo) > 0 {
 		part := todo[0]
 		todo = todo[1:]
@@ -143,17 +144,19 @@ func follow(abs string) (string, *Error) {
 		}
 		if part == ".." {
 			done = filepath.Dir(done)
+			missing = max(0, missing-1)
 			continue
 		}
 		next := filepath.Join(done, part)
-		if missing {
+		if missing > 0 {
+			missing++
 			done = next
 			continue
 		}
 		info, err := os.Lstat(next)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = true
+			missing = 1
 			done = next
 			continue
 		case err != nil:
@@ -180,7 +183,7 @@ func follow(abs string) (string, *Error) {
 		}
 		done = next
 	}
-	if mustDir && missing {
+	if mustDir && missing > 0 {
 		return done, &Error{Err: ErrIsDirectory, Detail: "the name ends in a separator, so it is a directory's"}
 	}
 	return done, nil

@@ -54,7 +54,7 @@ func TestResolve(t *testing.T) {
 		{"f/x", "", ErrNotDirectory}, {"f/", "", ErrNotDirectory}, {"d/back/x", "", ErrNotDirectory}, {"new/", "", ErrIsDirectory},
 		{"..", "", ErrOutside}, {"../root2/x", "", ErrOutside}, {"out/secret", "", ErrOutside}, {"out", "", ErrOutside}, {"up", "", ErrOutside},
 		{"dangout", "", ErrOutside}, {"/etc/passwd", "", ErrOutside}, {"/no/such/file", "", ErrOutside}, {base + "/root2", "", ErrOutside},
-		{"out/../root/f", "f", nil}, {"/proc/self/root/etc/passwd", "", ErrOutside},
+		{"out/../root/f", "f", nil}, {"none/../out/secret", "", ErrOutside}, {"none/none/../../out/secret", "", ErrOutside}, {"none/../rel/e", "d/e", nil}, {"/proc/self/root/etc/passwd", "", ErrOutside},
 	} {
 		p, err := r.Resolve(c.name)
 		if !errors.Is(err, c.err) || err == nil && p.Rel() != c.want {

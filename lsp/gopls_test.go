@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 
 	"coedit/document"
 	"coedit/edits"
+	"coedit/internal/provision"
+	"coedit/internal/settings"
 	"coedit/lsp"
 	"coedit/lsp/profile"
 )
@@ -36,16 +37,22 @@ type bench struct {
 	servers *lsp.Servers
 }
 
+// needGopls returns a gopls on PATH or in coedit's cache.
 func needGopls(t testing.TB) string {
 	t.Helper()
-	path, err := exec.LookPath("gopls")
+	home, _ := os.UserHomeDir()
+	folders, err := settings.FindFolders(os.Getenv, home, os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, err := provision.New(provision.Options{Cache: folders.Cache, Path: os.Getenv("PATH")}).Find(t.Context(), "gopls")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("gopls is not on PATH")
+			t.Fatal(err)
 		}
-		t.Skip("gopls is not on PATH")
+		t.Skip(err)
 	}
-	return path
+	return tool.Path
 }
 
 func launchFrom(path string) func(context.Context, profile.Profile, string) (lsp.Command, error) {
