@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,9 @@ func TestLineMap(t *testing.T) {
 			if a, b := strings.TrimSuffix(x.Line(n), "\n"), strings.TrimSuffix(y.Line(got), "\n"); a != b {
 				t.Fatalf("src %q list %v dst %q: line %d %q mapped to %d %q", src, list, dst, n, a, got, b)
 			}
+			if alone, ok := MapLine(src, list, n); !ok || alone != got {
+				t.Fatalf("src %q list %v: line %d is mapped to %d, and alone to %d %v", src, list, n, got, alone, ok)
+			}
 			if back, ok := m.Old(got); !ok || back != n {
 				t.Fatalf("src %q list %v: line %d goes to %d, and back to %d %v", src, list, n, got, back, ok)
 			}
@@ -131,6 +135,57 @@ func TestHunksApply(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnifiedNames holds that both programs find the file whatever its name.
+func TestUnifiedNames(t *testing.T) {
+	names := []string{"a b.txt", "ü.txt", " lead", "b/c d"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "trail ", "q\"x", "t\ty", `b\s`, "nl\nx", "\x7f\"ü é")
+	}
+	for _, program := range [][]string{{"git", "apply", "p"}, {"patch", "-p1", "--binary", "-s", "-i", "p"}} {
+		t.Run(program[0], func(t *testing.T) {
+			path, err := exec.LookPath(program[0])
+			if err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatal(err)
+				}
+				t.Skip(program[0] + " is not installed")
+			}
+			for _, name := range names {
+				for _, c := range []struct{ old, now, before, after string }{
+					{name, name, "a\nb\n", "a\nc\n"}, {"", name, "", "a\n"}, {name, "", "a\n", ""},
+				} {
+					dir := t.TempDir()
+					patch := Unified(c.old, c.now, Hunks(c.before, Diff(c.before, c.after), 3))
+					file := filepath.Join(dir, filepath.FromSlash(name))
+					if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if c.old != "" {
+						if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := os.WriteFile(filepath.Join(dir, "p"), []byte(patch), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					cmd := exec.Command(path, program[1:]...)
+					cmd.Dir = dir
+					if out, err := cmd.CombinedOutput(); err != nil {
+						t.Fatalf("%q to %q: %v %s\n%s", c.old, c.now, err, out, patch)
+					}
+					got, err := os.ReadFile(file)
+					if string(got) != c.after || (err == nil) != (c.now != "") {
+						t.Fatalf("%q to %q: made %q (%v), want %q", c.old, c.now, got, err, c.after)
+					}
+				}
+			}
+		})
+	}
+	if p := Unified("a", "a", nil); p != "" {
+		t.Errorf("no hunks are %q", p)
 	}
 }
 

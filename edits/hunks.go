@@ -125,17 +125,14 @@ func (h *Hunk) add(kind byte, line string) {
 	}
 }
 
-// Unified writes hunks as a patch that git apply and patch take. A name "" is
-// a file that does not exist.
+// Unified writes hunks as a patch that git apply and patch take; no hunks are
+// "". A name "" is a file that does not exist.
 func Unified(oldName, newName string, hunks []Hunk) string {
-	var b strings.Builder
-	name := func(prefix, n string) string {
-		if n == "" {
-			return "/dev/null"
-		}
-		return prefix + n
+	if len(hunks) == 0 {
+		return ""
 	}
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", name("a/", oldName), name("b/", newName))
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", patchName("a/", oldName), patchName("b/", newName))
 	for _, h := range hunks {
 		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
 		for _, l := range h.Lines {
@@ -143,5 +140,35 @@ func Unified(oldName, newName string, hunks []Hunk) string {
 			b.WriteByte('\n')
 		}
 	}
+	return b.String()
+}
+
+// patchName writes a file's name as git does: one with characters that would
+// end it early is quoted as in C, one with a space inside is ended by a tab.
+func patchName(prefix, name string) string {
+	if name == "" {
+		return "/dev/null"
+	}
+	name = prefix + name
+	if !strings.HasSuffix(name, " ") && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
+		if strings.Contains(name, " ") {
+			name += "\t"
+		}
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
 	return b.String()
 }

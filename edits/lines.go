@@ -93,6 +93,12 @@ func NewLineMap(src string, list []Edit) LineMap {
 	return newLineMap(document.Lines(src), src, list)
 }
 
+// MapLine returns where a line of src stands after list; ok is false when the
+// edits touch it. For many lines a LineMap is faster.
+func MapLine(src string, list []Edit, line int) (after int, ok bool) {
+	return NewLineMap(src, list).Line(line)
+}
+
 func newLineMap(x document.LineIndex, src string, list []Edit) LineMap {
 	var m LineMap
 	shift := 0
