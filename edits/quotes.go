@@ -72,71 +72,148 @@ func quotesAgree(got, old string) bool {
 	return got == "" && old == ""
 }
 
+// A quote is a straight quote in a text and the part it plays there.
+type quote struct {
+	at   int
+	kind byte
+	part quotePart
+}
+
+type quotePart uint8
+
+const (
+	opening quotePart = iota
+	closing
+	apostrophe
+)
+
+// typographic returns the character for q.
+func (q quote) typographic() string {
+	switch {
+	case q.kind == '"' && q.part == opening:
+		return "“"
+	case q.kind == '"':
+		return "”"
+	case q.part == opening:
+		return "‘"
+	}
+	return "’"
+}
+
+// quotesIn returns the straight quotes of text, which stands after lead.
+func quotesIn(lead rune, text string) []quote {
+	var out []quote
+	before, opened := lead, true // opened: before is a quote that opens
+	for at, r := range text {
+		if r != '"' && r != '\'' {
+			before, opened = r, r == '‘' || r == '“'
+			continue
+		}
+		q := quote{at: at, kind: byte(r), part: closing}
+		after, _ := utf8.DecodeRuneInString(text[at+1:])
+		switch {
+		case unicode.IsSpace(before), strings.ContainsRune("([{<-–—", before),
+			opened && before != r && strings.ContainsRune("‘“\"'", before):
+			q.part = opening
+		case r == '\'' && unicode.IsLetter(before) && unicode.IsLetter(after):
+			q.part = apostrophe
+		}
+		out = append(out, q)
+		before, opened = r, q.part == opening
+	}
+	return out
+}
+
 // keepQuotes makes the straight quotes of new typographic as those of got are,
-// the text that old matched and that stands after before: the same quote where
-// new has as many of the kind as old and it still opens or closes, else what
-// the character before it asks for.
+// the text that old matched and that stands after before: what new keeps of
+// old keeps its quotes, and a new quote is as those that play its part.
 func keepQuotes(before, got, old, new string) string {
 	lead, _ := utf8.DecodeLastRuneInString(before)
 	if before == "" {
 		lead = ' '
 	}
-	for _, kind := range []byte{'\'', '"'} {
-		var used []rune
-		curly := false
-		for _, r := range got {
-			if q, ok := straight(r); ok && q == kind {
-				used, curly = append(used, r), true
-			} else if r == rune(kind) {
-				used = append(used, r)
-			}
+	was, is := quotesIn(lead, old), quotesIn(lead, new)
+	used := quotesUsed(got, old)
+	pre, post := commonEnds(old, new)
+	// the quotes of both between what they have in common
+	first, last := inMiddle(was, pre, len(old)-post)
+	from, to := inMiddle(is, pre, len(new)-post)
+	var b strings.Builder
+	at := 0
+	for i, q := range is {
+		k := -1 // the quote of old that q is
+		switch {
+		case i < from:
+			k = i
+		case i >= to:
+			k = last + i - to
+		case to-from == last-first:
+			k = first + i - from
 		}
-		if !curly {
-			continue
+		b.WriteString(new[at:q.at])
+		at = q.at + 1
+		switch {
+		case k >= 0 && was[k].kind == q.kind && (was[k].part == q.part || used[k] == string(rune(q.kind))):
+			b.WriteString(used[k])
+		case curly(q, was, used):
+			b.WriteString(q.typographic())
+		default:
+			b.WriteByte(q.kind)
 		}
-		was := curlies(lead, old, kind)
-		n := strings.Count(new, string(kind))
-		same := n == len(was) && n == len(used)
-		is := curlies(lead, new, kind)
-		for i := range is {
-			if same && is[i] == was[i] {
-				is[i] = used[i]
-			}
-		}
-		var b strings.Builder
-		for _, r := range is {
-			i := strings.IndexByte(new, kind)
-			b.WriteString(new[:i])
-			b.WriteRune(r)
-			new = new[i+1:]
-		}
-		new = b.String() + new
 	}
-	return new
+	return b.String() + new[at:]
 }
 
-// curlies returns the typographic quote for each quote of a kind in text, which
-// stands after before.
-func curlies(before rune, text string, kind byte) (out []rune) {
-	for _, r := range text {
-		if r == rune(kind) {
-			r = curlyFor(kind, before)
-			out = append(out, r)
+// quotesUsed returns what stands in got for each straight quote of old.
+func quotesUsed(got, old string) (out []string) {
+	got, old = strings.ReplaceAll(got, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")
+	for old != "" {
+		_, n := utf8.DecodeRuneInString(got)
+		_, m := utf8.DecodeRuneInString(old)
+		if old[0] == '"' || old[0] == '\'' {
+			out = append(out, got[:n])
 		}
-		before = r
+		got, old = got[n:], old[m:]
 	}
 	return out
 }
 
-func curlyFor(kind byte, before rune) rune {
-	open := unicode.IsSpace(before) || strings.ContainsRune("([{<-–—‘“\"'", before)
-	switch {
-	case kind == '"' && open:
-		return '“'
-	case kind == '"':
-		return '”'
-	case open:
-		return '‘'
+// inMiddle returns the indexes [first, last) of the quotes in bytes [from, to).
+func inMiddle(list []quote, from, to int) (first, last int) {
+	for first < len(list) && list[first].at < from {
+		first++
 	}
-	return '’'
+	last = first
+	for last < len(list) && list[last].at < to {
+		last++
+	}
+	return first, last
+}
+
+// curly reports whether a new quote is to be typographic: as those of its part
+// are, else those of its pair, else all of its kind.
+func curly(q quote, was []quote, used []string) bool {
+	part, pair, kind := [2]int{}, [2]int{}, [2]int{} // straight, typographic
+	for i, w := range was {
+		if w.kind != q.kind {
+			continue
+		}
+		t := 0
+		if len(used[i]) > 1 {
+			t = 1
+		}
+		kind[t]++
+		if (w.part == apostrophe) == (q.part == apostrophe) {
+			pair[t]++
+		}
+		if w.part == q.part {
+			part[t]++
+		}
+	}
+	for _, n := range [][2]int{part, pair, kind} {
+		if n[0]+n[1] > 0 {
+			return n[1] > 0 && n[1] >= n[0]
+		}
+	}
+	return false
 }
