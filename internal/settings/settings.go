@@ -8,19 +8,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"reflect"
 	"strings"
 )
 
-// maxFile bounds a settings file in bytes.
-const maxFile = 1 << 20
+// maxFile bounds a settings file in bytes, maxDepth how deep its brackets are
+// in one another (security rule R1).
+const (
+	maxFile  = 1 << 20
+	maxDepth = 512
+)
 
 // Settings are what a person's own settings.json says. The zero value is the
 // default of everything.
 type Settings struct {
 	Servers     map[string]Server
 	Diagnostics Diagnostics
-	Provision   string // "auto" (default), "ask" or "off": whether missing servers are fetched
+	Provision   string // "auto" (default, also when empty), "ask" or "off": whether missing servers are fetched
 }
 
 // A Server is a language server that the person names.
@@ -31,19 +35,26 @@ type Server struct {
 	InitializationOptions map[string]any
 }
 
-// Diagnostics are waits in milliseconds; zero is the default.
+// Diagnostics are waits in milliseconds; zero is the default, 45,000 the most.
 type Diagnostics struct{ LoadedMs, IndexingMs, TotalMs, SettleMs int }
+
+// maxWaitMs bounds each wait: hosts give a tool 60 s.
+const maxWaitMs = 45_000
 
 // later are keys of later versions and of other agents' settings files of the
 // same notation: accepted, without effect yet.
-var later = map[string]bool{"permissions": true, "hooks": true, "env": true, "history": true, "secrets": true, "sandbox": true,
-	"additionalDirectories": true, "disk": true, "ask": true, "$schema": true, "format": true, "afterEdit": true}
+var later = map[string]bool{
+	"$schema": true, "additionalDirectories": true, "afterEdit": true, "apiKeyHelper": true, "ask": true, "defaultMode": true,
+	"disk": true, "env": true, "excludedCommands": true, "format": true, "history": true, "hooks": true, "http": true,
+	"permissions": true, "sandbox": true, "secrets": true,
+}
 
 // An Error says what is wrong in a settings file and where.
 type Error struct {
 	File         string
-	Line, Column int    // from 1; 0 when the place is not known
-	Key          string // the key at fault, with dots
+	Line, Column int    // from 1, column in bytes; 0 when the place is not known
+	Key          string // the key at fault, with dots; "" for the whole file
+	Nearest      string // the known key that an unknown one is like; "" for none
 	Text         string
 }
 
@@ -61,45 +72,42 @@ func (e *Error) Error() string {
 // Load reads the settings in file; a missing file is the zero Settings. The
 // error is an *Error; nothing of a wrong file is applied.
 func Load(file string) (Settings, error) {
-	info, err := os.Stat(file)
+	b, err := readRegular(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Settings{}, nil
 	}
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	if err != nil {
-		return Settings{}, &Error{File: file, Text: err.Error()}
-	}
-	b, err := os.ReadFile(file)
 	if err != nil {
 		return Settings{}, &Error{File: file, Text: err.Error()}
 	}
 	return Parse(file, b)
 }
 
-// Parse reads settings from b; name is the file's, for errors.
+// Parse reads settings from b, UTF-8 JSON; name is the file's, for errors. The
+// error is an *Error.
 func Parse(name string, b []byte) (Settings, error) {
-	var s Settings
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	p := parser{file: name, text: b}
-	top, err := p.object("", b)
+	if err := p.check(); err != nil {
+		return Settings{}, err
+	}
+	top, err := p.object("", value{raw: b})
 	if err != nil {
 		return Settings{}, err
 	}
-	for _, key := range top.keys {
-		raw := top.values[key]
-		switch key {
+	var s Settings
+	for _, m := range top {
+		switch m.name {
 		case "servers":
-			s.Servers, err = p.servers(raw)
+			s.Servers, err = p.servers(m.value)
 		case "diagnostics":
-			s.Diagnostics, err = p.diagnostics(raw)
+			s.Diagnostics, err = p.diagnostics(m.value)
 		case "provision":
-			if err = p.decode(key, raw, &s.Provision); err == nil && s.Provision != "auto" && s.Provision != "ask" && s.Provision != "off" {
-				err = p.fail(key, raw, fmt.Sprintf("is %q; it is auto, ask or off", s.Provision))
+			if err = p.decode(m.name, m.value, &s.Provision); err == nil && s.Provision != "auto" && s.Provision != "ask" && s.Provision != "off" {
+				err = p.fail(m.name, m.at, fmt.Sprintf("is %q; it is auto, ask or off", s.Provision))
 			}
 		default:
-			if !later[key] {
-				err = p.unknown("", key, []string{"servers", "diagnostics", "provision", "permissions", "hooks", "env"})
+			if !later[m.name] {
+				err = p.unknown("", m, []string{"servers", "diagnostics", "provision", "permissions", "hooks", "env"})
 			}
 		}
 		if err != nil {
@@ -114,47 +122,83 @@ type parser struct {
 	text []byte
 }
 
-type members struct {
-	keys   []string
-	values map[string]json.RawMessage
+// A value is a JSON value and the offset in bytes where it stands.
+type value struct {
+	raw json.RawMessage
+	at  int
+}
+
+type member struct {
+	name   string
+	nameAt int
+	value
+}
+
+// check refuses text that is not one JSON value.
+func (p *parser) check() error {
+	depth := 0
+	quoted, escaped := false, false
+	for i, c := range p.text {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return p.fail("", i, fmt.Sprintf("is nested deeper than %d", maxDepth))
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	var raw json.RawMessage
+	err := json.Unmarshal(p.text, &raw)
+	if err == nil {
+		return nil
+	}
+	at := len(p.text)
+	var se *json.SyntaxError
+	if errors.As(err, &se) {
+		at = max(0, int(se.Offset)-1) // of the byte after
+	}
+	return p.fail("", at, "is not JSON: "+err.Error())
 }
 
 // object splits a JSON object into its members, in order.
-func (p *parser) object(key string, raw json.RawMessage) (members, error) {
-	m := members{values: map[string]json.RawMessage{}}
-	d := json.NewDecoder(bytes.NewReader(raw))
+func (p *parser) object(key string, v value) ([]member, error) {
+	d := json.NewDecoder(bytes.NewReader(v.raw))
 	t, err := d.Token()
 	if err != nil {
-		return m, p.syntax(raw, err)
+		return nil, p.fail(key, v.at, err.Error())
 	}
 	if t != json.Delim('{') {
-		return m, p.fail(key, raw, "must be an object, in braces")
+		return nil, p.fail(key, v.at, "must be an object, in braces")
 	}
+	var list []member
+	seen := map[string]bool{}
 	for d.More() {
-		k, err := d.Token()
+		t, err := d.Token()
 		if err != nil {
-			return m, p.syntax(raw, err)
+			return nil, p.fail(key, v.at, err.Error())
 		}
-		var v json.RawMessage
-		if err := d.Decode(&v); err != nil {
-			return m, p.syntax(raw, err)
+		name, _ := t.(string)
+		// the name ends here; written with escapes it may begin elsewhere
+		m := member{name: name, nameAt: v.at + bytes.LastIndexByte(v.raw[:d.InputOffset()-1], '"')}
+		if err := d.Decode(&m.raw); err != nil {
+			return nil, p.fail(key, v.at, err.Error())
 		}
-		name := k.(string)
-		if _, ok := m.values[name]; ok {
-			return m, p.fail(join(key, name), v, "stands there twice")
+		m.at = v.at + int(d.InputOffset()) - len(m.raw)
+		if seen[name] {
+			return nil, p.fail(join(key, name), m.nameAt, "stands there twice")
 		}
-		m.keys = append(m.keys, name)
-		m.values[name] = v
+		seen[name] = true
+		list = append(list, m)
 	}
-	if _, err := d.Token(); err != nil {
-		return m, p.syntax(raw, err)
-	}
-	if key == "" {
-		if _, err := d.Token(); err == nil {
-			return m, &Error{File: p.file, Text: "there is more after the closing brace"}
-		}
-	}
-	return m, nil
+	return list, nil
 }
 
 func join(a, b string) string {
@@ -164,106 +208,110 @@ func join(a, b string) string {
 	return a + "." + b
 }
 
-func (p *parser) servers(raw json.RawMessage) (map[string]Server, error) {
-	top, err := p.object("servers", raw)
+func (p *parser) servers(v value) (map[string]Server, error) {
+	top, err := p.object("servers", v)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]Server{}
-	for _, name := range top.keys {
-		m, err := p.object("servers."+name, top.values[name])
+	for _, named := range top {
+		in := join("servers", named.name)
+		list, err := p.object(in, named.value)
 		if err != nil {
 			return nil, err
 		}
 		var s Server
-		for _, key := range m.keys {
-			full := "servers." + name + "." + key
-			switch key {
+		for _, m := range list {
+			full := join(in, m.name)
+			switch m.name {
 			case "command":
-				err = p.decode(full, m.values[key], &s.Command)
+				err = p.decode(full, m.value, &s.Command)
 			case "args":
-				err = p.decode(full, m.values[key], &s.Args)
+				err = p.decode(full, m.value, &s.Args)
 			case "files":
-				err = p.decode(full, m.values[key], &s.Files)
+				err = p.decode(full, m.value, &s.Files)
 			case "initializationOptions":
-				err = p.decode(full, m.values[key], &s.InitializationOptions)
+				err = p.decode(full, m.value, &s.InitializationOptions)
 			default:
-				err = p.unknown("servers."+name, key, []string{"command", "args", "files", "initializationOptions"})
+				err = p.unknown(in, m, []string{"command", "args", "files", "initializationOptions"})
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
 		if s.Command == "" || len(s.Files) == 0 {
-			return nil, p.fail("servers."+name, top.values[name], "needs command and files")
+			return nil, p.fail(in, named.at, "needs command and files")
 		}
-		out[name] = s
+		out[named.name] = s
 	}
 	return out, nil
 }
 
-func (p *parser) diagnostics(raw json.RawMessage) (Diagnostics, error) {
+func (p *parser) diagnostics(v value) (Diagnostics, error) {
 	var d Diagnostics
-	m, err := p.object("diagnostics", raw)
+	list, err := p.object("diagnostics", v)
 	if err != nil {
 		return d, err
 	}
 	fields := map[string]*int{"loadedMs": &d.LoadedMs, "indexingMs": &d.IndexingMs, "totalMs": &d.TotalMs, "settleMs": &d.SettleMs}
-	for _, key := range m.keys {
-		at, ok := fields[key]
+	for _, m := range list {
+		field, ok := fields[m.name]
 		if !ok {
-			return d, p.unknown("diagnostics", key, []string{"loadedMs", "indexingMs", "totalMs", "settleMs"})
+			return d, p.unknown("diagnostics", m, []string{"loadedMs", "indexingMs", "totalMs", "settleMs"})
 		}
-		if err := p.decode("diagnostics."+key, m.values[key], at); err != nil {
+		full := join("diagnostics", m.name)
+		if err := p.decode(full, m.value, field); err != nil {
 			return d, err
 		}
-		if *at < 0 || *at > 45_000 {
-			return d, p.fail("diagnostics."+key, m.values[key], "must be from 0 to 45000 milliseconds: hosts give up at 60 s")
+		if *field < 0 || *field > maxWaitMs {
+			return d, p.fail(full, m.at, fmt.Sprintf("must be from 0 to %d milliseconds: hosts give up at 60 s", maxWaitMs))
 		}
 	}
 	return d, nil
 }
 
-func (p *parser) decode(key string, raw json.RawMessage, v any) error {
-	if err := json.Unmarshal(raw, v); err != nil {
-		var te *json.UnmarshalTypeError
-		if errors.As(err, &te) {
-			return p.fail(key, raw, fmt.Sprintf("is a %s and must be a %s", te.Value, te.Type))
-		}
-		return p.fail(key, raw, err.Error())
+// decode refuses null too: it would silently be the default.
+func (p *parser) decode(key string, v value, to any) error {
+	if string(v.raw) == "null" {
+		return p.fail(key, v.at, "is null; leave the key out for the default")
 	}
-	return nil
+	err := json.Unmarshal(v.raw, to)
+	if err == nil {
+		return nil
+	}
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		return p.fail(key, v.at, fmt.Sprintf("is a %s and must be %s", te.Value, kind(te.Type)))
+	}
+	return p.fail(key, v.at, err.Error())
 }
 
-// fail makes the error for a value, placed where the value stands.
-func (p *parser) fail(key string, raw json.RawMessage, text string) error {
+// kind names a type as JSON's users do.
+func kind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list of strings"
+	default:
+		return "an object"
+	}
+}
+
+// fail makes the error for what stands at an offset.
+func (p *parser) fail(key string, at int, text string) *Error {
 	e := &Error{File: p.file, Key: key, Text: text}
-	if i := bytes.Index(p.text, raw); i >= 0 {
-		e.Line, e.Column = place(p.text, i)
-	}
+	e.Line, e.Column = place(p.text, at)
 	return e
 }
 
-func (p *parser) syntax(raw json.RawMessage, err error) error {
-	e := &Error{File: p.file, Text: "is not JSON: " + err.Error()}
-	var se *json.SyntaxError
-	if errors.As(err, &se) && len(raw) == len(p.text) {
-		e.Line, e.Column = place(p.text, int(se.Offset))
-	}
-	return e
-}
-
-func (p *parser) unknown(in, key string, known []string) error {
-	text := "is not a key"
-	if near := nearest(key, known); near != "" {
-		text += "; did you mean " + near + "?"
-	} else {
-		text += "; there are " + strings.Join(known, ", ")
-	}
-	e := &Error{File: p.file, Key: join(in, key), Text: text}
-	quoted, _ := json.Marshal(key)
-	if i := bytes.Index(p.text, quoted); i >= 0 {
-		e.Line, e.Column = place(p.text, i)
+func (p *parser) unknown(in string, m member, known []string) error {
+	e := p.fail(join(in, m.name), m.nameAt, "is not a key; there are "+strings.Join(known, ", "))
+	if near := nearest(m.name, known); near != "" {
+		e.Nearest = near
+		e.Text = "is not a key; did you mean " + near + "?"
 	}
 	return e
 }

@@ -38,7 +38,17 @@ func TestParseRefuses(t *testing.T) {
 		{`{"provision": "off", "provision": "auto"}`, "stands there twice"},
 		{`[]`, "must be an object"},
 		{`{`, "is not JSON"},
-		{`{} {}`, "more after"},
+		{`{} {}`, "f:1:4: is not JSON"},
+		{"{\n\t\"provision\": \"off\"\n\t\"servers\": {}}", "f:3:2: is not JSON"},
+		{"{\n\"provision\": \"off\",\n", "f:2:20: is not JSON"},
+		// the place is the fault's, not that of an equal text before it
+		{"{\"diagnostics\": {\"loadedMs\": 9,\n\"totalMs\": -1, \"settleMs\": -1}}", "f:2:12: diagnostics.totalMs: must be"},
+		{"{\"servers\": {\"comand\": {\"command\": \"a\", \"files\": [\"*\"],\n \"comand\": 1}}}", "f:2:2: servers.comand.comand: is not a key; did you mean command?"},
+		{`{"provision": null}`, "f:1:15: provision: is null"},
+		{`{"diagnostics": {"totalMs": 1.5}}`, "must be a whole number"},
+		{`{"servers": {"x": {"command": "a", "files": "*.x"}}}`, "must be a list of strings"},
+		{`{"servers": {"x": {"command": "a", "files": ["*"], "initializationOptions": []}}}`, "must be an object"},
+		{`{"env": ` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, "nested deeper"},
 		{``, "is not JSON"},
 		{`{"zzzzzz": 1}`, "there are servers"},
 	} {
@@ -50,6 +60,37 @@ func TestParseRefuses(t *testing.T) {
 		if s.Servers != nil || s.Provision != "" {
 			t.Errorf("%s was half applied: %+v", c.text, s)
 		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for key, want := range map[string]string{"Servers": "servers", "provisoin": "provision", "hook": "hooks", "zzzzzz": "", "x": ""} {
+		_, err := Parse("f", []byte(`{"`+key+`": 1}`))
+		var e *Error
+		if !errors.As(err, &e) || e.Nearest != want || e.Key != key {
+			t.Errorf("%s: %+v, want nearest %q", key, e, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "settings.json")
+	if s, err := Load(name); err != nil || s.Provision != "" {
+		t.Errorf("a missing file: %+v %v", s, err)
+	}
+	for text, ok := range map[string]bool{"\ufeff{\"provision\": \"ask\", \"defaultMode\": \"plan\"}": true, "{\"provision\": \"ask\"" + strings.Repeat(" ", maxFile) + "}": false} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(name)
+		if ok != (err == nil) || ok != (s.Provision == "ask") {
+			t.Errorf("%.40q: %+v %v", text, s, err)
+		}
+	}
+	var e *Error
+	if _, err := Load(dir); !errors.As(err, &e) {
+		t.Errorf("a folder: %v", err)
 	}
 }
 
