@@ -127,18 +127,3 @@ func TestCharset(t *testing.T) {
 		}
 	}
 }
-
-func TestFolders(t *testing.T) {
-	env := map[string]string{"COEDIT_STATE_DIR": "/s", "XDG_CACHE_HOME": "/c"}
-	f, err := FindFolders(func(k string) string { return env[k] }, "/home/u", -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Folders{Config: "/home/u/.config/coedit", State: "/s", Cache: "/c/coedit", Runtime: "/s/run"}
-	if f != want {
-		t.Errorf("%+v, want %+v", f, want)
-	}
-	if _, err := FindFolders(func(string) string { return "" }, "", 0); err == nil {
-		t.Error("no home and no folders is not refused")
-	}
-}

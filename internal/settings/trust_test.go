@@ -5,6 +5,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -69,25 +70,88 @@ func TestTrust(t *testing.T) {
 	check(root, false)
 }
 
-func TestSecure(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "d")
-	if err := Secure(dir); err != nil {
+func TestTrustFile(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(dir); info.Mode().Perm() != 0o700 {
-		t.Errorf("mode %v", info.Mode())
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	root, state := filepath.Join(base, "r"), filepath.Join(base, "state")
+	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Secure(dir); err == nil {
-		t.Error("a folder that others can read is not refused")
-	}
-	link := dir + ".link"
-	if err := os.Symlink(dir, link); err != nil {
+	if err := SetTrust(state, root, true, "test"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Secure(link); err == nil {
-		t.Error("a link is not refused")
+	list, err := Trusted(state)
+	if err != nil || len(list) != 1 || list[0].Path != root || list[0].By != "test" || list[0].Inode == 0 || list[0].UID != os.Geteuid() || list[0].When.IsZero() {
+		t.Errorf("%+v %v", list, err)
+	}
+	name := filepath.Join(state, "trust.json")
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, state, root string, want bool) {
+		t.Helper()
+		if got := IsTrusted(state, root); got != want {
+			t.Errorf("%s: trusted %v, want %v", what, got, want)
+		}
+	}
+	check("as recorded", state, root, true)
+	check("with odd spelling", state, root+"/./x/..", false) // x does not exist
+	check("with odd spelling", state, root+"/.", true)
+
+	// what others can write is no answer of this person
+	if err := os.Chmod(name, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	check("writable by others", state, root, false)
+	if err := os.Chmod(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name, filepath.Join(root, "t.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root, "t.json"), name); err != nil {
+		t.Fatal(err)
+	}
+	check("a link", state, root, false)
+
+	// a true record that lies in the root itself
+	inside := filepath.Join(root, "state")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(inside, "trust.json"), good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("kept in the root", inside, root, false)
+	if err := os.Symlink(inside, filepath.Join(base, "away")); err != nil {
+		t.Fatal(err)
+	}
+	check("kept in the root, by a link", filepath.Join(base, "away"), root, false)
+}
+
+func TestTrustAtOnce(t *testing.T) {
+	base := t.TempDir()
+	state := filepath.Join(base, "state")
+	var wg sync.WaitGroup
+	for i := range 10 {
+		root := filepath.Join(base, string(rune('a'+i)))
+		if err := os.Mkdir(root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			if err := SetTrust(state, root, true, "test"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if list, err := Trusted(state); err != nil || len(list) != 10 {
+		t.Errorf("%d records, %v", len(list), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "trust.json.*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
