@@ -44,7 +44,6 @@ func main() { os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 
 // run carries out one command line and returns the exit status.
 func run(args []string, s streams) int {
-	ignoreSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c cli

@@ -31,7 +31,6 @@ func (c *call) failure(err error) Result {
 	r := Result{IsError: true, Code: code, Text: "[" + code + "] " + text, Meta: map[string]any{"code": code}}
 	var stale *session.StaleError
 	if errors.As(err, &stale) {
-		r.skip = append(r.skip, stale.Path)
 		r.quotes = append(r.quotes, stale.Path)
 	}
 	return r
