@@ -13,19 +13,25 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"coedit/internal/settings"
 )
 
-// install builds the newest pinned gopls that the present Go builds, in an
-// empty folder and an environment of its own, after the module's checksum has
-// been compared with the one in this file's table (security rule T7).
-func (p *Provisioner) install(ctx context.Context) error {
-	pin, err := p.pick(ctx)
-	if err != nil {
-		return err
-	}
+// installLimit ends an installation that hangs; a build takes about 70 s on
+// two cores.
+const installLimit = 20 * time.Minute
+
+// install builds the pinned gopls in an empty folder and an environment of its
+// own, after the module's checksum has been compared with the pin's (security
+// rule T7). GOSUMDB stays on, so that what gopls is built from is checked too.
+func (p *Provisioner) install(ctx context.Context, pin pin) error {
+	ctx, cancel := context.WithTimeout(ctx, installLimit)
+	defer cancel()
 	dir := filepath.Join(p.o.Cache, "tools", "gopls")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	for _, d := range []string{filepath.Dir(dir), dir, filepath.Dir(p.file(pin))} {
+		if err := settings.Secure(d); err != nil { // now, not after a minute's build
+			return err
+		}
 	}
 	unlock, err := lock(ctx, filepath.Join(dir, "lock"))
 	if err != nil {
@@ -35,13 +41,18 @@ func (p *Provisioner) install(ctx context.Context) error {
 	if verified(p.file(pin)) == nil { // somebody else was faster
 		return nil
 	}
+	// who holds the lock is the only builder: these are of one that was killed
+	stale, _ := filepath.Glob(filepath.Join(dir, "build-*"))
+	for _, s := range stale {
+		removeAll(s)
+	}
 	p.o.Progress("installing gopls " + pin.version + ", once; this takes about a minute")
 	work, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
 		return err
 	}
 	defer removeAll(work)
-	b := build{goCmd: lookPath("go", p.o.Path), work: work, env: p.environment(work), progress: p.o.Progress}
+	b := build{goCmd: p.goCmd(), work: work, env: p.environment(work), progress: p.o.Progress}
 	if err := b.verify(ctx, pin); err != nil {
 		return err
 	}
@@ -52,18 +63,22 @@ func (p *Provisioner) install(ctx context.Context) error {
 }
 
 // environment is what a build sees: nothing of the user's Go settings, caches
-// of its own. The network's settings are kept.
+// of its own, which -modcacherw lets be removed afterwards. The network's
+// settings are kept.
 func (p *Provisioner) environment(work string) []string {
 	env := []string{
-		"PATH=" + p.o.Path, "HOME=" + work, "TMPDIR=" + work, "GOTOOLCHAIN=local", "GOFLAGS=-modcacherw", "GOENV=off", "GOWORK=off",
+		"PATH=" + p.o.Path, "HOME=" + work, "TMPDIR=" + work, "TMP=" + work, "TEMP=" + work, "GOTOOLCHAIN=local", "GOFLAGS=-modcacherw", "GOENV=off", "GOWORK=off",
 		"GOPRIVATE=", "GONOSUMDB=", "GONOPROXY=", "GOINSECURE=", "GO111MODULE=on", "CGO_ENABLED=0", "GOTELEMETRY=off",
 		"GOPATH=" + filepath.Join(work, "path"), "GOMODCACHE=" + filepath.Join(work, "mod"),
 		"GOCACHE=" + filepath.Join(work, "cache"), "GOBIN=" + filepath.Join(work, "bin"),
 	}
-	for _, v := range []string{"GOPROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SystemRoot", "LOCALAPPDATA"} {
+	for _, v := range []string{"GOPROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "SystemRoot"} {
 		if s := os.Getenv(v); s != "" {
 			env = append(env, v+"="+s)
 		}
+	}
+	if os.Getenv("GOSUMDB") == "sum.golang.google.cn" { // the same database under the name that is reached from China
+		env = append(env, "GOSUMDB=sum.golang.google.cn")
 	}
 	return env
 }
@@ -138,9 +153,6 @@ func last(s string, n int) string {
 
 // adopt moves a built program to its place, with its SHA-256 beside it.
 func adopt(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
 	sum, err := fileSum(from)
 	if err != nil {
 		return err
@@ -151,8 +163,16 @@ func adopt(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// verified says whether file is the program whose sum stands beside it.
+// verified says whether file is the program whose sum stands beside it, in
+// folders that nobody else can reach: who could change the one could change
+// the other.
 func verified(file string) error {
+	version := filepath.Dir(file)
+	for _, dir := range []string{filepath.Dir(filepath.Dir(version)), filepath.Dir(version), version} {
+		if err := settings.Private(dir); err != nil {
+			return err
+		}
+	}
 	want, err := os.ReadFile(file + ".sha256")
 	if err != nil {
 		return err

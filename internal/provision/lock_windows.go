@@ -2,21 +2,28 @@ package provision
 
 import (
 	"context"
-	"os"
+	"errors"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
-// lock waits until the lock file can be made; it is removed when done.
+// lock waits until nobody else has the lock file open. The system closes it
+// when its holder dies; it is never deleted.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
+	const sharingViolation = syscall.Errno(32)
+	p, err := syscall.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, err
+	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		h, err := syscall.CreateFile(p, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 		if err == nil {
-			return func() { f.Close(); os.Remove(name) }, nil
+			return func() { syscall.CloseHandle(h) }, nil
 		}
-		if !os.IsExist(err) {
+		if !errors.Is(err, sharingViolation) {
 			return nil, err
 		}
 		select {
@@ -27,4 +34,5 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 	}
 }
 
+// group: the go command alone is ended; its compilers end by themselves.
 func group(*exec.Cmd) {}

@@ -11,18 +11,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Options say where a Provisioner looks and what it may do.
 type Options struct {
 	Cache    string       // coedit's cache folder
-	Path     string       // the PATH to search, project folders taken out
+	Path     string       // the PATH to search, project folders taken out; relative folders are passed over
+	Go       string       // the go command; "": the first on Path
 	Mode     string       // "auto" or "": install what is missing; "ask", "off": only say how
 	Log      *slog.Logger // nil: discard
-	Progress func(string) // takes a line at a step; nil: nobody
+	Progress func(string) // takes a line at a step, from any goroutine; nil: nobody
 }
 
 // A Tool is an executable that was found.
@@ -33,16 +36,20 @@ type Tool struct {
 
 // A MissingError says that a tool was not found and how to get it.
 type MissingError struct {
-	Name, Fix string
-	Why       error // why it was not installed; nil when nobody tried
+	Name string
+	Fix  string // a command, or a sentence that ends in one
+	Why  error  // why it was not or can't be installed; nil when nobody tried
 }
 
 func (e *MissingError) Error() string {
-	s := e.Name + " was not found; run: " + e.Fix
-	if e.Why != nil {
-		s = fmt.Sprintf("%s could not be installed: %v; run: %s", e.Name, e.Why, e.Fix)
+	fix := e.Fix
+	if strings.HasPrefix(fix, "go ") {
+		fix = "run: " + fix
 	}
-	return s
+	if e.Why != nil {
+		return fmt.Sprintf("%s could not be installed: %v; %s", e.Name, e.Why, fix)
+	}
+	return e.Name + " was not found; " + fix
 }
 
 func (e *MissingError) Unwrap() error { return e.Why }
@@ -66,6 +73,10 @@ const goplsModule = "golang.org/x/tools/gopls"
 // A Provisioner finds and installs tools. It is safe for concurrent use.
 type Provisioner struct {
 	o Options
+
+	mu       sync.Mutex
+	running  *flight           // the installation that goes on
+	versions map[string]string // what gopls version said, by file, size and time
 }
 
 // New returns a Provisioner.
@@ -76,62 +87,117 @@ func New(o Options) *Provisioner {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	return &Provisioner{o: o}
+	return &Provisioner{o: o, versions: map[string]string{}}
 }
 
 // Find looks for the tool called name ("gopls"): on the PATH first, since a
 // person's own goes before ours, then in the cache, where the file must be the
-// one that was installed. The error is a *MissingError.
+// one that was installed. It makes nothing. The error is a *MissingError, or
+// that of ctx.
 func (p *Provisioner) Find(ctx context.Context, name string) (Tool, error) {
+	if err := ctx.Err(); err != nil {
+		return Tool{}, err
+	}
 	if name != "gopls" {
 		return Tool{}, &MissingError{Name: name, Fix: "install it with your system's package manager"}
 	}
 	if file := lookPath(name, p.o.Path); file != "" {
-		return Tool{Name: name, Path: file, Version: goplsVersion(ctx, file), From: "path"}, nil
+		return Tool{Name: name, Path: file, Version: p.askVersion(ctx, file), From: "path"}, nil
 	}
-	for _, pin := range gopls {
+	if t, ok := p.cached(gopls); ok {
+		return t, nil
+	}
+	pin, err := p.pick(ctx)
+	if ctx.Err() != nil {
+		return Tool{}, ctx.Err()
+	}
+	m := &MissingError{Name: name, Fix: "go install " + goplsModule + "@" + pin.version}
+	if err != nil {
+		m.Why, m.Fix = err, "install Go from https://go.dev/dl/, then: go install "+goplsModule+"@latest"
+	}
+	return Tool{}, m
+}
+
+// cached returns the newest of the pins that lies in the cache.
+func (p *Provisioner) cached(pins []pin) (Tool, bool) {
+	for _, pin := range pins {
 		file := p.file(pin)
-		if err := verified(file); err == nil {
-			return Tool{Name: name, Path: file, Version: pin.version, From: "cache"}, nil
-		} else if !errors.Is(err, os.ErrNotExist) {
-			p.o.Log.Warn("cached tool is not what was installed", "file", file, "err", err)
+		err := verified(file)
+		if err == nil {
+			return Tool{Name: "gopls", Path: file, Version: pin.version, From: "cache"}, true
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			p.o.Log.Warn("cached tool is not used", "file", file, "err", err)
 		}
 	}
-	version := "latest"
-	if pin, err := p.pick(ctx); err == nil {
-		version = pin.version
-	}
-	return Tool{}, &MissingError{Name: name, Fix: "go install " + goplsModule + "@" + version}
+	return Tool{}, false
 }
 
 // Ensure is Find, and installs the tool where it is missing and the mode lets
-// it. Callers at the same time share one installation, also over processes.
+// it. A cached gopls that is older than the one the present Go builds is
+// replaced likewise: built with an older Go, it would call code of the newer
+// one broken. Callers at the same time share one installation, also over
+// processes; it goes on until the last of them is cancelled. The error is a
+// *MissingError, or that of ctx.
 func (p *Provisioner) Ensure(ctx context.Context, name string) (Tool, error) {
 	t, err := p.Find(ctx, name)
 	var missing *MissingError
-	if err == nil || !errors.As(err, &missing) || name != "gopls" {
+	if name != "gopls" || err != nil && !errors.As(err, &missing) || err == nil && t.From == "path" {
 		return t, err
 	}
-	if p.o.Mode == "off" || p.o.Mode == "ask" {
-		return Tool{}, missing
+	if p.o.Mode != "auto" && p.o.Mode != "" {
+		return t, err
 	}
-	if err := p.install(ctx); err != nil {
-		if ctx.Err() != nil {
-			return Tool{}, ctx.Err()
-		}
-		missing.Why = err
-		return Tool{}, missing
+	pin, why := p.pick(ctx)
+	if err == nil && (why != nil || pin.version == t.Version || slices.Index(gopls, pin) > p.index(t.Version)) {
+		return t, nil
 	}
-	return p.Find(ctx, name)
+	if why == nil {
+		why = p.share(ctx, pin)
+	}
+	if why == nil {
+		return p.Find(ctx, name)
+	}
+	if ctx.Err() != nil {
+		return Tool{}, ctx.Err()
+	}
+	if err == nil {
+		p.o.Log.Warn("the newer gopls could not be installed", "version", pin.version, "err", why)
+		return t, nil
+	}
+	missing.Why = why
+	return Tool{}, missing
+}
+
+func (p *Provisioner) index(version string) int {
+	return slices.IndexFunc(gopls, func(pin pin) bool { return pin.version == version })
+}
+
+// Plan returns the version of the tool that Ensure would install with the
+// present Go, and why it can install none.
+func (p *Provisioner) Plan(ctx context.Context, name string) (version string, err error) {
+	if name != "gopls" {
+		return "", &MissingError{Name: name, Fix: "install it with your system's package manager"}
+	}
+	pin, err := p.pick(ctx)
+	return pin.version, err
+}
+
+// goCmd returns the go command, "" for none.
+func (p *Provisioner) goCmd() string {
+	if p.o.Go != "" {
+		return p.o.Go
+	}
+	return lookPath("go", p.o.Path)
 }
 
 // pick returns the newest pin that the present Go builds.
 func (p *Provisioner) pick(ctx context.Context) (pin, error) {
-	goCmd := lookPath("go", p.o.Path)
+	goCmd := p.goCmd()
 	if goCmd == "" {
 		return pin{}, errors.New("the go command is missing, and gopls is built with it")
 	}
-	minor, err := goMinor(ctx, goCmd, p.o.Path)
+	minor, err := p.goMinor(ctx, goCmd)
 	if err != nil {
 		return pin{}, err
 	}
@@ -143,10 +209,13 @@ func (p *Provisioner) pick(ctx context.Context) (pin, error) {
 	return pin{}, fmt.Errorf("go1.%d is too old: the oldest pinned gopls needs go1.%d", minor, gopls[len(gopls)-1].leastGo)
 }
 
-func goMinor(ctx context.Context, goCmd, path string) (int, error) {
+// goMinor returns 26 for go1.26 and its patches.
+func (p *Provisioner) goMinor(ctx context.Context, goCmd string) (int, error) {
 	cmd := exec.CommandContext(ctx, goCmd, "env", "GOVERSION")
-	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "PATH="+path)
+	cmd.Env = p.environment(os.TempDir())
 	cmd.Dir = os.TempDir() // no go.mod of a project has a say
+	cmd.WaitDelay = 2 * time.Second
+	group(cmd)
 	b, err := cmd.Output()
 	if err != nil {
 		return 0, fmt.Errorf("go env GOVERSION: %w", err)
@@ -185,25 +254,33 @@ func lookPath(name, path string) string {
 	return ""
 }
 
-// versions caches what gopls version said, by file.
-var versions sync.Map
-
-func goplsVersion(ctx context.Context, file string) string {
+// askVersion runs gopls version; it is remembered while the file stays.
+func (p *Provisioner) askVersion(ctx context.Context, file string) string {
+	const unknown = "unknown version"
 	info, err := os.Stat(file)
 	if err != nil {
-		return "unknown version"
+		return unknown
 	}
 	key := fmt.Sprint(file, info.Size(), info.ModTime())
-	if v, ok := versions.Load(key); ok {
-		return v.(string)
+	p.mu.Lock()
+	v, ok := p.versions[key]
+	p.mu.Unlock()
+	if ok {
+		return v
 	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, file, "version")
 	cmd.Dir = os.TempDir()
+	cmd.WaitDelay = 2 * time.Second
+	group(cmd)
 	b, err := cmd.Output()
-	v := "unknown version"
-	if f := strings.Fields(string(b)); err == nil && len(f) >= 2 {
-		v = f[1]
+	f := strings.Fields(string(b))
+	if err != nil || len(f) < 2 {
+		return unknown
 	}
-	versions.Store(key, v)
-	return v
+	p.mu.Lock()
+	p.versions[key] = f[1]
+	p.mu.Unlock()
+	return f[1]
 }
