@@ -249,6 +249,8 @@ func wrap(p document.Path, err error) error {
 	}
 	e := &document.Error{Name: p.Name(), Err: err}
 	switch {
+	case errors.Is(err, errMoved):
+		e.Err, e.Detail = document.ErrConflict, errMoved.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		e.Err = document.ErrNotFound
 	case errors.Is(err, syscall.ENOTDIR):

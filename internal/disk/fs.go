@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,11 +42,38 @@ type FS interface {
 type system struct{}
 
 func (system) Open(r *os.Root, name string) (*os.File, error) {
-	return r.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	return openItself(r, name, os.O_RDONLY)
 }
 
 func (system) OpenWrite(r *os.Root, name string) (*os.File, error) {
-	return r.OpenFile(name, os.O_RDWR|openFlags, 0)
+	return openItself(r, name, os.O_RDWR)
+}
+
+// errMoved says that a name does not stand for one file: a symbolic link took
+// its place after it was resolved, or it is replaced again and again.
+var errMoved = errors.New("the name stands for another file now")
+
+// openItself opens the file called name. An os.Root follows a link inside the
+// root whatever the flags say, so what was opened is compared with the name.
+func openItself(r *os.Root, name string, flag int) (*os.File, error) {
+	for range 3 { // an editor may put a new file in place just now
+		f, err := r.OpenFile(name, flag|openFlags, 0)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := f.Stat()
+		if err == nil {
+			var named fs.FileInfo
+			if named, err = r.Lstat(name); err == nil && os.SameFile(opened, named) {
+				return f, nil
+			}
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, errMoved
 }
 
 func (system) Create(r *os.Root, name string) (*os.File, error) {

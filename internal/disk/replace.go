@@ -192,10 +192,14 @@ func (d *Disk) stageInPlace(r *os.Root, p document.Path, base document.Revision,
 		}
 		return document.Staged{}, wrap(p, err)
 	}
+	if _, err := d.regular(f, p); err != nil { // reading a FIFO would wait
+		f.Close()
+		return document.Staged{}, err
+	}
 	return document.Staged{
 		Swap: func(context.Context) error {
 			defer f.Close()
-			return d.writeInPlace(f, p, base, next)
+			return d.writeInPlace(r, f, p, base, next)
 		},
 		Discard: func() { f.Close() },
 	}, nil
@@ -203,13 +207,16 @@ func (d *Disk) stageInPlace(r *os.Root, p document.Path, base document.Revision,
 
 // writeInPlace never truncates first: the new bytes are laid over the old,
 // then the rest is cut. A failure in the middle restores the old bytes.
-func (d *Disk) writeInPlace(f *os.File, p document.Path, base document.Revision, next document.Snapshot) error {
+func (d *Disk) writeInPlace(r *os.Root, f *os.File, p document.Path, base document.Revision, next document.Snapshot) error {
 	old, err := d.read(f, int64(len(next.Bytes)))
 	if err != nil {
 		return wrap(p, err)
 	}
 	if document.RevisionOf(old) != base {
 		return &document.Error{Name: p.Name(), Err: document.ErrConflict, Detail: "its text is not what the edit was computed from"}
+	}
+	if err := d.stillNamed(r, f, p); err != nil {
+		return err
 	}
 	write := func(b []byte) error {
 		if err := d.writeAll(f, b); err != nil {
@@ -226,6 +233,23 @@ func (d *Disk) writeInPlace(f *os.File, p document.Path, base document.Revision,
 			return &document.Error{Name: p.Name(), Err: err, Detail: "and the old text could not be restored: " + reason(back)}
 		}
 		return wrap(p, err)
+	}
+	return nil
+}
+
+// stillNamed refuses when p is no longer the name of f: what is written to f
+// would not be seen.
+func (d *Disk) stillNamed(r *os.Root, f *os.File, p document.Path) error {
+	opened, err := d.fs.Stat(f)
+	if err != nil {
+		return wrap(p, err)
+	}
+	named, err := d.fs.Lstat(r, p.Rel())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return wrap(p, err)
+	}
+	if err != nil || !os.SameFile(opened, named) {
+		return wrap(p, errMoved)
 	}
 	return nil
 }
