@@ -70,7 +70,7 @@ func scenarios(t *testing.T, dir string) {
 		RequireExplicitExec: true,
 		UpdateScripts:       update || os.Getenv("COEDIT_UPDATE") != "",
 		Setup:               setupScenario,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"start": cmdStart, "call": cmdCall, "parallel": cmdParallel, "disk": cmdDisk, "restart": cmdRestart, "limit": cmdLimit, "stop": cmdStop, "same": cmdSame, "fakelog": cmdFakeLog},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"start": cmdStart, "call": cmdCall, "parallel": cmdParallel, "disk": cmdDisk, "restart": cmdRestart, "limit": cmdLimit, "quit": cmdQuit, "same": cmdSame, "fakelog": cmdFakeLog},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "gopls":
@@ -203,7 +203,7 @@ func (a *agent) end() {
 	a.cmd = nil
 }
 
-func cmdStop(ts *testscript.TestScript, neg bool, args []string) { agentOf(ts).end() }
+func cmdQuit(ts *testscript.TestScript, neg bool, args []string) { agentOf(ts).end() }
 
 func cmdRestart(ts *testscript.TestScript, neg bool, args []string) {
 	a := agentOf(ts)

@@ -51,6 +51,7 @@ type Session struct {
 	dirty      bool
 
 	saving  sync.Mutex
+	listed  sync.Once
 	opening sync.WaitGroup
 }
 
@@ -155,8 +156,9 @@ func (s *Session) Shown(snap document.Snapshot, key string, spans []readstate.Sp
 	s.mu.Unlock()
 	if s.o.Servers != nil && snap.Problem == nil {
 		s.opening.Go(func() {
-			// listed first, so that what changes from now on is found
-			_, _ = s.o.Workspace.Scan(context.Background(), s.o.Roots)
+			// listed before the first server starts, so that what changes from
+			// then on is found
+			s.listed.Do(func() { _, _ = s.o.Workspace.Scan(context.Background(), s.o.Roots) })
 			s.o.Servers.Open(snap)
 		})
 	}
