@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // MaxSize is the size in bytes above which a file has no revision: it can be
@@ -75,14 +76,18 @@ func NewSnapshot(p Path, b []byte, charset string, by Origin) Snapshot {
 
 // WithText returns the snapshot that results when the document's text becomes
 // text, encoded as s is. A document that did not exist becomes UTF-8 without
-// a byte-order mark. The error is an *EncodingError when the text has a
+// a byte-order mark, or what s.Encoding says. A U+FEFF that text begins with is
+// the byte-order mark, not text. The error is an *EncodingError when the text has a
 // character that the encoding lacks.
 func (s Snapshot) WithText(text string, by Origin) (Snapshot, error) {
 	next := Snapshot{Path: s.Path, Text: text, Encoding: s.Encoding, BOM: s.BOM, Origin: by}
 	if next.Encoding == "" {
 		next.Encoding = UTF8
 	}
-	b, err := Encode(text, next.Encoding, next.BOM)
+	if strings.HasPrefix(text, "\ufeff") && (next.Encoding == UTF8 || next.Encoding == UTF16LE || next.Encoding == UTF16BE) {
+		next.Text, next.BOM = text[len("\ufeff"):], true // as it will be read again
+	}
+	b, err := Encode(next.Text, next.Encoding, next.BOM)
 	if err != nil {
 		return Snapshot{}, err
 	}

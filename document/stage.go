@@ -8,7 +8,8 @@ type Staged struct {
 	// Swap makes the change visible. It refuses with ErrConflict unless the
 	// document is still at its base, and is called at most once.
 	Swap func(context.Context) error
-	// Discard takes the preparation back. It is called instead of Swap, or
-	// after a Swap that failed.
+	// Discard takes the preparation back. It is called instead of Swap,
+	// after a Swap that failed, or after the change was undone by another one:
+	// then it takes away what that leaves, such as folders made.
 	Discard func()
 }

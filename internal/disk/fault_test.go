@@ -18,11 +18,13 @@ import (
 	"coedit/edits"
 )
 
-// faulty is an FS whose k-th call fails, and that notes what was called.
+// faulty is an FS whose k-th call fails, and those after it if count says so,
+// and that notes what was called.
 type faulty struct {
 	FS
 	k     int   // counted from 1; 0 for never
-	err   error // what the k-th call fails with
+	count int   // how many calls fail; 0 is 1
+	err   error // what they fail with
 	n     int
 	calls []string
 }
@@ -30,7 +32,7 @@ type faulty struct {
 func (f *faulty) hit(name string) error {
 	f.n++
 	f.calls = append(f.calls, name)
-	if f.n == f.k {
+	if f.k > 0 && f.n >= f.k && f.n < f.k+max(1, f.count) {
 		return f.err
 	}
 	return nil

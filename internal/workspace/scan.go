@@ -40,7 +40,7 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 		complete = complete && whole
 		w.mu.Lock()
 		old, had := w.scans[root.Dir()]
-		w.scans[root.Dir()] = files
+		w.scans[root.Dir()] = listed(old, files, whole)
 		w.mu.Unlock()
 		if !had {
 			continue
@@ -50,6 +50,21 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 		}
 	}
 	return complete, nil
+}
+
+// listed is what is known after a scan: one that was cut says nothing of the
+// files it does not name.
+func listed(old, now listing, whole bool) listing {
+	if whole {
+		return now
+	}
+	out := maps.Clone(now)
+	for name, v := range old {
+		if _, ok := out[name]; !ok {
+			out[name] = v
+		}
+	}
+	return out
 }
 
 func (w *Workspace) changed(ctx context.Context, root document.Root, old, now listing, whole bool) error {

@@ -188,12 +188,12 @@ type Applied struct {
 // A PartialError says that a plan over several documents failed in the middle
 // and could not be undone everywhere.
 type PartialError struct {
-	Cause               error
-	Done, Undone, Stuck []document.Path // written and left, written and restored, not restorable
+	Cause         error
+	Undone, Stuck []document.Path // written and restored, written and not restorable
 }
 
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%v; restored: %v; left changed because they were changed again: %v", e.Cause, e.Undone, e.Stuck)
+	return fmt.Sprintf("%v; restored: %v; left changed, since they could not be restored: %v", e.Cause, e.Undone, e.Stuck)
 }
 
 func (e *PartialError) Unwrap() error { return e.Cause }
@@ -278,6 +278,9 @@ func (w *Workspace) apply(ctx context.Context, by string, p edits.Plan) (Applied
 	changed := make([]lsp.Changed, len(p.Changes))
 	for i, c := range p.Changes {
 		changed[i] = lsp.Changed{Before: out.Before[i], After: out.After[i], Edits: c.Edits}
+		if out.After[i].BOM != out.Before[i].BOM {
+			changed[i].Edits = nil // a U+FEFF among them is no text
+		}
 		w.step(out.Before[i].Revision, out.After[i], by)
 	}
 	out.Mark = w.tell(changed)
@@ -325,14 +328,25 @@ func result(before document.Snapshot, c edits.Change, by document.Origin) (docum
 	return after, undo, nil
 }
 
-// carryOut stages everything, then swaps in path order; a swap that fails
-// undoes those before it.
+// carryOut stages everything, then swaps in path order, what is deleted last: a
+// file made again has lost its mode and owner, so one that may have to be taken
+// back is deleted only when all else is done. A swap that fails undoes those
+// before it.
 func (w *Workspace) carryOut(ctx context.Context, p, inverse edits.Plan, out Applied) error {
 	order := make([]int, len(p.Changes))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return p.Changes[a].Path().Compare(p.Changes[b].Path()) })
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := p.Changes[a], p.Changes[b]
+		if gone := x.Kind() == edits.Delete; gone != (y.Kind() == edits.Delete) {
+			if gone {
+				return 1
+			}
+			return -1
+		}
+		return x.Path().Compare(y.Path())
+	})
 	staged := make([]document.Staged, 0, len(order))
 	discard := func(from int) {
 		for i := len(staged) - 1; i >= from; i-- {
@@ -353,17 +367,17 @@ func (w *Workspace) carryOut(ctx context.Context, p, inverse edits.Plan, out App
 			continue
 		}
 		discard(n)
-		return w.takeBack(p, inverse, out, order[:n], err)
+		return w.takeBack(p, inverse, out, order[:n], staged, err)
 	}
 	return nil
 }
 
 // takeBack undoes the swaps of done, under the same comparison. It does not
 // stop for a cancelled call: half a plan is worse than a late answer.
-func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, cause error) error {
+func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, staged []document.Staged, cause error) error {
 	ctx := context.Background()
 	partial := &PartialError{Cause: cause}
-	for _, i := range slices.Backward(done) {
+	for n, i := range slices.Backward(done) {
 		path := p.Changes[i].Path()
 		s, err := w.target.Stage(ctx, inverse.Changes[i], out.Before[i])
 		if err == nil {
@@ -375,6 +389,7 @@ func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, cau
 			partial.Stuck = append(partial.Stuck, path)
 			continue
 		}
+		staged[n].Discard()
 		partial.Undone = append(partial.Undone, path)
 	}
 	if len(partial.Stuck) == 0 {
