@@ -170,7 +170,7 @@ func TestNewerGoReplacesOlderGopls(t *testing.T) {
 	}
 	newer, log := fakeGo(t, "go1.27.0", gopls[0].sum, building)
 	failing, _ := fakeGo(t, "go1.27.0", "h1:wrong", building)
-	older, _ := fakeGo(t, "go1.25.0", gopls[2].sum, building)
+	older, olderLog := fakeGo(t, "go1.25.0", gopls[2].sum, building)
 	for _, c := range []struct{ what, path, mode, want string }{
 		{"off", newer, "off", "v0.23.0"},
 		{"it can't be had", failing, "auto", "v0.23.0"},
@@ -186,6 +186,9 @@ func TestNewerGoReplacesOlderGopls(t *testing.T) {
 	}
 	if n := strings.Count(calls(t, log), "install golang"); n != 1 {
 		t.Errorf("installed %d times", n)
+	}
+	if strings.Contains(calls(t, olderLog), "install golang") {
+		t.Error("an older gopls was built beside the newer")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestSection(t *testing.T) {
 		{"?.c", "a.c", "ab.c .c"},
 		{"[ab].c", "a.c b.c", "c.c ab.c"},
 		{"[!ab].c", "c.c", "a.c b.c"},
-		{"x[!a]b", "", "x/b"},
+		{"d/x[!a]b", "d/xcb", "d/x/b d/xab"},
 		{"[a-c]", "a b c", "d -"},
 		{"[ab", "[ab", "a b"},
 		{"{a,b}.c", "a.c b.c", "c.c {a,b}.c"},
@@ -38,7 +38,8 @@ func TestSection(t *testing.T) {
 		{".", ".", "a"},
 		{"a+b(c)$", "a+b(c)$", "aab(c)"},
 		{"[z-a]", "", "a z"},
-		{strings.Repeat("{a,", 40) + "b" + strings.Repeat("}", 40), "", "x"},
+		{strings.Repeat("{a,", maxBraces) + "b" + strings.Repeat("}", maxBraces), "a b", "x"},
+		{strings.Repeat("{a,", maxBraces+1) + "b" + strings.Repeat("}", maxBraces+1), "a", "b"},
 	} {
 		g := compileSection(c.glob)
 		for _, n := range strings.Fields(c.yes) {
@@ -52,7 +53,7 @@ func TestSection(t *testing.T) {
 			}
 		}
 	}
-	if compileSection(strings.Repeat("*", maxGlob+1)) != nil {
+	if compileSection(strings.Repeat("*", maxGlob+1)) != nil || compileSection(strings.Repeat("{1..2}", maxRanges+1)) != nil {
 		t.Error("a glob without bound")
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestFolders(t *testing.T) {
@@ -76,5 +78,30 @@ func TestSecure(t *testing.T) {
 			t.Skip(err)
 		}
 		refused("another's folder", dir)
+	}
+}
+
+// A pipe has no text, and opening it waits for its writer.
+func TestPipeHoldsNobody(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"settings.json", ".editorconfig"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		Charset(dir, "a")
+		_, err := Load(filepath.Join(dir, "settings.json"))
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("waits for a writer")
 	}
 }

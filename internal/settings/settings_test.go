@@ -44,6 +44,7 @@ func TestParseRefuses(t *testing.T) {
 		// the place is the fault's, not that of an equal text before it
 		{"{\"diagnostics\": {\"loadedMs\": 9,\n\"totalMs\": -1, \"settleMs\": -1}}", "f:2:12: diagnostics.totalMs: must be"},
 		{"{\"servers\": {\"comand\": {\"command\": \"a\", \"files\": [\"*\"],\n \"comand\": 1}}}", "f:2:2: servers.comand.comand: is not a key; did you mean command?"},
+		{"{\"servers\": {\"x\": {\"command\": \"-1\", \"files\": [\"*\"]}},\n\"diagnostics\": {\"totalMs\": -1}}", "f:2:28: diagnostics.totalMs: must be"},
 		{`{"provision": null}`, "f:1:15: provision: is null"},
 		{`{"diagnostics": {"totalMs": 1.5}}`, "must be a whole number"},
 		{`{"servers": {"x": {"command": "a", "files": "*.x"}}}`, "must be a list of strings"},
@@ -79,7 +80,7 @@ func TestLoad(t *testing.T) {
 	if s, err := Load(name); err != nil || s.Provision != "" {
 		t.Errorf("a missing file: %+v %v", s, err)
 	}
-	for text, ok := range map[string]bool{"\ufeff{\"provision\": \"ask\", \"defaultMode\": \"plan\"}": true, "{\"provision\": \"ask\"" + strings.Repeat(" ", maxFile) + "}": false} {
+	for text, ok := range map[string]bool{"\ufeff{\"provision\": \"ask\", \"defaultMode\": \"plan\"}": true, "{\"provision\": \"ask\"}" + strings.Repeat(" ", maxFile): false} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
