@@ -116,7 +116,7 @@ func TestCharset(t *testing.T) {
 		}
 	}
 	write(".editorconfig", "root = true\n[*]\ncharset = utf-8\n[*.{ini,cfg}]\nCharset = Latin1\n[docs/**.txt]\ncharset=windows-1251\n[n{1..3}.md]\ncharset = big5\n[lib/*.c]\ncharset = shift_jis\n[[ab].x]\ncharset=euc-kr\n[q?.y]\ncharset=gbk\n[!.z]\ncharset=koi8-r\n")
-	write("sub/.editorconfig", "; nearer\n[*.ini]\ncharset = unset\n")
+	write("sub/.editorconfig", "; nearer\n[*.ini]\nroot = true\ncharset = unset\n")
 	write("deep/.editorconfig", "root=true\n[*.none]\ncharset = latin1\n")
 	for name, want := range map[string]string{
 		"a.ini": "latin1", "x/y/a.cfg": "latin1", "a.txt": "utf-8", "docs/a.txt": "windows-1251", "docs/b/c.txt": "windows-1251",
