@@ -280,8 +280,9 @@ func (d *Disk) place(r *os.Root, p document.Path, t temporary, next document.Sna
 	err := d.fs.Link(r, t.name, p.Rel())
 	switch {
 	case err == nil:
-		if err := d.fs.Remove(r, t.name); err != nil {
-			_ = d.fs.Remove(r, p.Rel())
+		// Where neither name can be taken away, the file stands: saying that
+		// it was not created would be the worse half.
+		if err := d.fs.Remove(r, t.name); err != nil && d.fs.Remove(r, p.Rel()) == nil {
 			return wrap(p, err)
 		}
 	case errors.Is(err, fs.ErrExist):
