@@ -229,7 +229,8 @@ func (h *Held) Apply(ctx context.Context, by string, p edits.Plan) (Applied, err
 }
 
 // Apply carries a plan out, all or nothing, for the session called by. It
-// refuses with ErrConflict unless every document is at its change's base.
+// refuses with ErrConflict unless every document is at its change's base. An
+// error of the journal after the change comes with what was applied.
 func (w *Workspace) Apply(ctx context.Context, by string, p edits.Plan) (Applied, error) {
 	release, err := w.lanes.take(ctx, p.Paths()...)
 	if err != nil {
@@ -268,11 +269,21 @@ func (w *Workspace) apply(ctx context.Context, by string, p edits.Plan) (Applied
 	err = w.carryOut(ctx, p, inverse, out)
 	if w.journal != nil {
 		var partial *PartialError
-		err = errors.Join(err, w.journal.End(out.Entry, err == nil || errors.As(err, &partial)))
+		ended := w.journal.End(out.Entry, err == nil || errors.As(err, &partial))
+		if err == nil && ended != nil {
+			return w.changedTo(p, out, by), fmt.Errorf("the change was made, but its entry in the history could not be closed: %w", ended)
+		}
+		err = errors.Join(err, ended)
 	}
 	if err != nil {
 		return Applied{}, err
 	}
+	return w.changedTo(p, out, by), nil
+}
+
+// changedTo publishes what became of a plan that was carried out and tells the
+// servers.
+func (w *Workspace) changedTo(p edits.Plan, out Applied, by string) Applied {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	changed := make([]lsp.Changed, len(p.Changes))
@@ -285,7 +296,7 @@ func (w *Workspace) apply(ctx context.Context, by string, p edits.Plan) (Applied
 	}
 	out.Mark = w.tell(changed)
 	out.Seq = w.seq
-	return out, nil
+	return out
 }
 
 // step publishes what coedit itself wrote. The sequence lock is held.

@@ -61,8 +61,9 @@ func (t *target) Stage(ctx context.Context, c edits.Change, next document.Snapsh
 
 // journal notes what is begun and ended, in the target's log.
 type journal struct {
-	t   *target
-	err error
+	t     *target
+	err   error
+	ended error
 }
 
 func (j journal) Begin(by string, inverse edits.Plan) (history.ID, error) {
@@ -72,7 +73,7 @@ func (j journal) Begin(by string, inverse edits.Plan) (history.ID, error) {
 
 func (j journal) End(id history.ID, applied bool) error {
 	j.t.note(fmt.Sprintf("end %s %v", id, applied))
-	return nil
+	return j.ended
 }
 
 // servers keeps what it was told.
@@ -227,7 +228,7 @@ func TestPartial(t *testing.T) {
 func TestJournalFails(t *testing.T) {
 	x := newWorld(t, fiveFiles())
 	cause := errors.New("disk full")
-	x.w = New(Options{Target: x.target, Journal: journal{x.target, cause}})
+	x.w = New(Options{Target: x.target, Journal: journal{t: x.target, err: cause}})
 	if _, err := x.w.Apply(t.Context(), "S", x.plan("2", "a")); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
