@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,14 +86,28 @@ func (e *engine) serveLines(ctx context.Context, s streams) error {
 			e.log.Error("answer", "err", err)
 		}
 	}
-	in := bufio.NewScanner(s.in)
-	in.Buffer(make([]byte, 64<<10), tools.MaxArguments+1<<20)
-	for in.Scan() {
-		if len(in.Bytes()) == 0 {
+	lines := make(chan line)
+	go readLines(ctx, s.in, lines) // ends with its input, or with the process where that can't be interrupted
+	var failed error
+	for {
+		var l line
+		select {
+		case l = <-lines:
+		case <-ctx.Done():
+			l.err = io.EOF
+		}
+		if failed = l.err; failed != nil {
+			break
+		}
+		if l.long {
+			answer(response{IsError: true, Text: fmt.Sprintf("[too_large] the line is longer than %d bytes; it was skipped", maxLine)})
+			continue
+		}
+		if len(l.text) == 0 {
 			continue
 		}
 		var q request
-		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
+		if err := json.Unmarshal(l.text, &q); err != nil {
 			answer(response{IsError: true, Text: "[invalid_arguments] the line is not a call: " + err.Error()})
 			continue
 		}
@@ -111,8 +126,47 @@ func (e *engine) serveLines(ctx context.Context, s streams) error {
 		})
 	}
 	wg.Wait()
-	if err := in.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	if !errors.Is(failed, io.EOF) {
+		return failed
 	}
 	return nil
+}
+
+// maxLine bounds one call in bytes.
+const maxLine = tools.MaxArguments + 1<<20
+
+// A line is one of standard input, or why there is none.
+type line struct {
+	text []byte
+	long bool // it was longer than maxLine
+	err  error
+}
+
+func readLines(ctx context.Context, in io.Reader, out chan<- line) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		var l line
+		for {
+			part, err := r.ReadSlice('\n')
+			if l.long = l.long || len(l.text)+len(part) > maxLine; !l.long {
+				l.text = append(l.text, part...)
+			}
+			if err == nil || errors.Is(err, io.EOF) && len(l.text) > 0 {
+				break
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				l.err = err
+				break
+			}
+		}
+		l.text = bytes.TrimSpace(l.text)
+		select {
+		case out <- l:
+		case <-ctx.Done():
+			return
+		}
+		if l.err != nil {
+			return
+		}
+	}
 }

@@ -29,7 +29,7 @@ import (
 
 // serveFlags are what every command that serves tools takes.
 type serveFlags struct {
-	Root           []string `help:"A folder to serve; repeatable. The working directory when there is none." placeholder:"DIR"`
+	Root           []string `help:"A folder to serve; repeatable. The working directory when there is none." placeholder:"DIR" sep:"none"`
 	Tools          []string `help:"Tools to offer: default, all, or names." default:"default"`
 	PermissionMode string   `help:"default, acceptEdits, plan or bypassPermissions." default:"default"`
 	Session        string   `help:"Name of the session; its read state is kept under it." placeholder:"NAME"`
@@ -276,13 +276,13 @@ func (e *engine) close() error {
 		list = append(list, s)
 	}
 	e.mu.Unlock()
+	for _, s := range list { // before the servers: they may be opening documents
+		errs = append(errs, s.Close())
+	}
 	if e.servers != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		errs = append(errs, e.servers.Close(ctx))
-	}
-	for _, s := range list {
-		errs = append(errs, s.Close())
 	}
 	return errors.Join(append(errs, e.disk.Close())...)
 }

@@ -53,9 +53,10 @@ type Disk struct {
 }
 
 type entry struct {
-	stamp stamp
-	snap  document.Snapshot
-	used  uint64
+	stamp   stamp
+	charset string // the text depends on it
+	snap    document.Snapshot
+	used    uint64
 }
 
 // New returns a Disk.
@@ -86,7 +87,11 @@ func (d *Disk) root(p document.Path) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r := d.roots[p.Root()]; r != nil {
-		return r, nil
+		if sameRoot(r, p.Root()) {
+			return r, nil
+		}
+		_ = r.Close() // another folder has the name now
+		delete(d.roots, p.Root())
 	}
 	r, err := os.OpenRoot(p.Root())
 	if err != nil {
@@ -114,7 +119,7 @@ func (d *Disk) snapshot(ctx context.Context, p document.Path, cached bool) (docu
 	f, err := d.fs.Open(r, p.Rel())
 	if errors.Is(err, fs.ErrNotExist) {
 		d.forget(p)
-		return document.Snapshot{Path: p, Origin: document.Origin{Kind: document.OriginDisk}}, nil
+		return d.missing(p), nil
 	}
 	if err != nil {
 		return document.Snapshot{}, wrap(p, err)
@@ -145,6 +150,27 @@ func (d *Disk) snapshot(ctx context.Context, p document.Path, cached bool) (docu
 		d.remember(p, stampOf(after), s)
 	}
 	return s, nil
+}
+
+// missing is the snapshot of a file that is not there, in the encoding that it
+// is to be made in.
+func (d *Disk) missing(p document.Path) document.Snapshot {
+	s := document.Snapshot{Path: p, Origin: document.Origin{Kind: document.OriginDisk}}
+	charset := d.charset(p)
+	if enc, ok := document.CharsetName(charset); ok {
+		s.Encoding = enc
+		s.BOM = enc == document.UTF16LE || enc == document.UTF16BE || charset == "utf-8-bom"
+	}
+	return s
+}
+
+func sameRoot(r *os.Root, dir string) bool {
+	now, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	held, err := r.Stat(".")
+	return err == nil && os.SameFile(now, held)
 }
 
 // Open opens the file at p for reading in part, whatever its size.
@@ -203,7 +229,7 @@ func (d *Disk) recall(p document.Path, s stamp) (document.Snapshot, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known[p]
-	if e == nil || e.stamp != s || s.young() {
+	if e == nil || e.stamp != s || s.young() || e.charset != d.charset(p) {
 		return document.Snapshot{}, false
 	}
 	d.clock++
@@ -218,7 +244,7 @@ func (d *Disk) remember(p document.Path, st stamp, s document.Snapshot) {
 		d.bytes -= 2 * len(e.snap.Bytes)
 	}
 	d.clock++
-	d.known[p] = &entry{stamp: st, snap: s, used: d.clock}
+	d.known[p] = &entry{stamp: st, charset: d.charset(p), snap: s, used: d.clock}
 	d.bytes += 2 * len(s.Bytes)
 	for d.bytes > cacheBytes && len(d.known) > 1 {
 		var oldest document.Path

@@ -3,6 +3,7 @@ package disk
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash/fnv"
 	"io/fs"
@@ -66,7 +67,7 @@ func (d *Disk) list(ctx context.Context, r *os.Root, dir string, files map[strin
 				return err
 			}
 		case e.Type().IsRegular():
-			if strings.HasPrefix(e.Name(), TempPrefix) && strings.HasSuffix(e.Name(), TempSuffix) {
+			if temporaryName(e.Name()) {
 				continue
 			}
 			if len(files) >= maxListed {
@@ -78,6 +79,14 @@ func (d *Disk) list(ctx context.Context, r *os.Root, dir string, files map[strin
 		}
 	}
 	return nil
+}
+
+// temporaryName reports whether name is one that coedit gives a staged file.
+func temporaryName(name string) bool {
+	id, ok := strings.CutPrefix(name, TempPrefix)
+	id, ok2 := strings.CutSuffix(id, TempSuffix)
+	_, err := hex.DecodeString(id)
+	return ok && ok2 && len(id) == 16 && err == nil
 }
 
 func (s stamp) sum(info fs.FileInfo) uint64 {

@@ -17,7 +17,7 @@ import (
 
 // Stage prepares the change c, whose result is next, beside the file. What it
 // returns swaps it in after a last comparison with c.Base. Renames are not
-// carried out yet: they are refused with ErrConflict's opposite, a plain error.
+// carried out yet: they are refused with errors.ErrUnsupported.
 func (d *Disk) Stage(ctx context.Context, c edits.Change, next document.Snapshot) (document.Staged, error) {
 	if err := ctx.Err(); err != nil {
 		return document.Staged{}, err

@@ -22,9 +22,11 @@ func (s *Session) Diagnostics(ctx context.Context, files []document.Path) (lsp.R
 	if s.o.Servers == nil {
 		return lsp.Report{Freshness: lsp.Skipped}, nil, nil
 	}
-	if _, err := s.o.Workspace.Scan(ctx, s.o.Roots); err != nil {
+	whole, err := s.o.Workspace.Scan(ctx, s.o.Roots)
+	if err != nil {
 		return lsp.Report{}, nil, err
 	}
 	r, list := s.o.Servers.Current(ctx, snaps)
+	doubt(&r, !whole)
 	return r, list, nil
 }

@@ -15,14 +15,21 @@ import (
 type sight struct {
 	snap     document.Snapshot
 	base     readstate.Baseline
-	known    bool         // the agent has a baseline
-	since    []edits.Edit // of base.Text; the change that the plan must keep clear of
-	over     bool         // since may be planned over
-	external *External
+	known    bool          // the agent has a baseline
+	since    []edits.Edit  // of base.Text; the change that the plan must keep clear of
+	over     bool          // since may be planned over
+	external *External     // since, as the agent is told of it; nil when it made since itself
+	lines    edits.LineMap // of since
+}
+
+// told reports whether the agent knows the lines of since: it wrote them, or
+// the answer shows them whole.
+func (x sight) told() bool {
+	return x.external == nil || x.external.whole && x.external.size <= ShownBytes
 }
 
 // seen reports whether the agent knows line n of the current text: it saw it,
-// or it is told of it with the result.
+// wrote it, or the answer shows it.
 func (x sight) seen(n int) bool {
 	if !x.known {
 		return !x.snap.Exists()
@@ -30,10 +37,10 @@ func (x sight) seen(n int) bool {
 	if !x.over {
 		return x.base.Seen(n)
 	}
-	if old, ok := edits.NewLineMap(x.base.Text, x.since).Old(n); ok {
+	if old, ok := x.lines.Old(n); ok {
 		return x.base.Seen(old)
 	}
-	return true
+	return x.told()
 }
 
 // look takes the snapshots of the intent's documents and checks each against
@@ -89,6 +96,8 @@ func (a *attempt) sight(snap document.Snapshot) (sight, error) {
 
 // stale decides whether a changed document may be planned over: coedit itself
 // made all the changes, they came during this very call, or the agent said so.
+// A plan for a whole text rests on all of it, so that one is refused unless
+// this session made all the changes.
 // The session's lock is held.
 func (a *attempt) stale(x *sight) error {
 	s, p := a.s, x.snap.Path
@@ -98,10 +107,15 @@ func (a *attempt) stale(x *sight) error {
 		ext.Sessions = sessionsOf(steps)
 	}
 	during := a.first[p] == x.base.Revision
+	mine := onlyBy(steps, own, s.o.Name)
+	if a.in.Whole && !mine {
+		return s.refuse(x, ext)
+	}
 	if x.base.HasText && x.snap.Exists() && (own || during || a.in.Rebase) {
 		x.since = edits.Diff(x.base.Text, x.snap.Text)
 		x.over = true
-		if !onlyBy(steps, own, s.o.Name) {
+		x.lines = edits.NewLineMap(x.base.Text, x.since)
+		if !mine {
 			x.external = &ext
 		}
 		return nil
@@ -134,7 +148,7 @@ func (s *Session) refuse(x *sight, ext External) error {
 func (a *attempt) overlap(plan edits.Plan, seen []sight, out *Outcome) error {
 	for i := range seen {
 		x := &seen[i]
-		if !x.over {
+		if !x.over || a.in.Whole {
 			continue
 		}
 		since := edits.Invert(x.base.Text, x.since) // as edits of the current text
@@ -198,12 +212,41 @@ func moved(x sight, c edits.Change, before, after document.Snapshot) []readstate
 	}
 	spans := spansOf(x.base, before.Text)
 	if x.over {
-		spans = spansOf(x.base, x.base.Text)
-		m := edits.NewLineMap(x.base.Text, x.since)
-		spans = readstate.Moved(spans, m.Line, added(before.Text, x.since, x.base.Text))
+		var theirs []readstate.Span
+		if x.told() {
+			theirs = added(before.Text, x.since, x.base.Text)
+		}
+		spans = readstate.Moved(spansOf(x.base, x.base.Text), x.lines.Line, theirs)
 	}
 	m := edits.NewLineMap(before.Text, c.Edits)
-	return readstate.Moved(spans, m.Line, added(after.Text, c.Edits, before.Text))
+	return readstate.Moved(spans, m.Line, written(x, c, before, after))
+}
+
+// written returns the lines of after that c wrote and the agent knows: all of
+// them where it knew what stood there or the answer is short enough to show
+// them, else none, since the rest of a line that was never shown stays unseen.
+func written(x sight, c edits.Change, before, after document.Snapshot) []readstate.Span {
+	lines := added(after.Text, c.Edits, before.Text)
+	size, index := 0, document.Lines(after.Text)
+	for _, s := range lines {
+		start, _ := index.Bounds(s.First)
+		_, end := index.Bounds(s.Last)
+		size += end - start
+	}
+	for _, e := range c.Edits {
+		size += e.End - e.Start
+	}
+	if size <= ShownBytes {
+		return lines
+	}
+	for _, r := range edits.Lines(before.Text, c.Edits) {
+		for n := r.First; n <= r.Last; n++ {
+			if !x.seen(n) {
+				return nil
+			}
+		}
+	}
+	return lines
 }
 
 // added returns the lines of the text after list that list wrote.

@@ -16,8 +16,13 @@ type External struct {
 	Change   string   // "modified", "created" or "deleted"
 	Hunks    []edits.Hunk
 	Cut      bool // the change is larger than what Hunks show, or its text is not known any more
-	whole    bool
+	whole    bool // Hunks are all of it
+	size     int  // bytes of Hunks
 }
+
+// ShownBytes is how many bytes of a change every answer has room for: what is
+// longer may be cut, so it does not count as seen.
+const ShownBytes = 2 << 10
 
 // maxNotices bounds the changes told with hunks in one answer; the rest are
 // named only.
@@ -38,6 +43,11 @@ func (s *Session) external(p document.Path, base baseline, now document.Snapshot
 	}
 	e.Hunks, e.whole = bound(edits.Hunks(base.Text, edits.Diff(base.Text, now.Text), 2))
 	e.Cut = !e.whole
+	for _, h := range e.Hunks {
+		for _, l := range h.Lines {
+			e.size += len(l) + 1
+		}
+	}
 	return e
 }
 
@@ -58,8 +68,8 @@ func bound(hunks []edits.Hunk) ([]edits.Hunk, bool) {
 
 // Notices finds the documents that the agent had read and that somebody else
 // changed since they were told of last. Each change is told once. Documents
-// of skip were part of the answer already. more counts those past the bound,
-// which are named without hunks.
+// of skip were part of the answer already. Past a bound they are named without
+// hunks.
 func (s *Session) Notices(ctx context.Context, skip ...document.Path) (out []External) {
 	s.mu.Lock()
 	var paths []document.Path
@@ -95,10 +105,7 @@ func (s *Session) notice(snap document.Snapshot, hunks bool) (External, bool) {
 		delete(s.told, p) // back to what the agent knows: the next change is news
 		return External{}, false
 	}
-	if s.told[p] == snap.Revision && snap.Exists() || s.MayLook(p) != nil {
-		return External{}, false
-	}
-	if told, ok := s.told[p]; ok && told == snap.Revision {
+	if told, ok := s.told[p]; ok && told == snap.Revision || s.MayLook(p) != nil {
 		return External{}, false
 	}
 	steps, own := s.o.Workspace.OwnSince(p, base.Revision)

@@ -41,7 +41,7 @@ type Options struct {
 type Session struct {
 	o Options
 
-	mu         sync.Mutex // guards what follows; never held over I/O but the state file's
+	mu         sync.Mutex // guards what follows; never held over I/O
 	seen       readstate.Ledger
 	recorded   map[document.Path]uint64 // the sequence of the last own change recorded
 	told       map[document.Path]document.Revision
@@ -234,10 +234,19 @@ func (s *Session) diagnose(ctx context.Context, in Intent, a *attempt, out Outco
 	for i, c := range out.Plan.Changes {
 		changed[i] = lsp.Changed{Before: out.Before[i], After: out.After[i], Edits: c.Edits}
 	}
+	doubt(&r, a.part)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.introduced.Fold(&r, changed)
 	return r
+}
+
+// doubt takes the word "fresh" from a report where files may have changed
+// unseen.
+func doubt(r *lsp.Report, part bool) {
+	if part && r.Freshness == lsp.Fresh {
+		r.Freshness, r.Note = lsp.Settled, "not all files of the workspace could be listed"
+	}
 }
 
 // An attempt is one intent on its way through the pipeline.
@@ -248,6 +257,7 @@ type attempt struct {
 	mark   lsp.Mark
 	before lsp.Baseline
 	asked  bool
+	part   bool // not all files could be listed: changes by others may be unknown
 }
 
 // A door is a Workspace, or one whose lanes are held.
@@ -311,7 +321,8 @@ func (a *attempt) ask(ctx context.Context, seen []sight) {
 		return
 	}
 	a.asked = true
-	_, _ = a.s.o.Workspace.Scan(ctx, a.s.o.Roots)
+	whole, err := a.s.o.Workspace.Scan(ctx, a.s.o.Roots)
+	a.part = !whole || err != nil
 	snaps := make([]document.Snapshot, len(seen))
 	for i, x := range seen {
 		snaps[i] = x.snap

@@ -69,7 +69,7 @@ func runEdit(ctx context.Context, c *call) (Result, error) {
 		return Result{}, err
 	}
 	in := a.intent()
-	steps, err := c.steps([]replacement{a.replacement}, "")
+	steps, err := c.steps([]replacement{a.replacement}, "", false)
 	if err != nil {
 		return Result{}, err
 	}
@@ -85,7 +85,7 @@ type step struct {
 }
 
 // steps resolves the paths of replacements.
-func (c *call) steps(list []replacement, base string) ([]*step, error) {
+func (c *call) steps(list []replacement, base string, many bool) ([]*step, error) {
 	out := make([]*step, len(list))
 	for i, r := range list {
 		name := r.FilePath
@@ -96,8 +96,14 @@ func (c *call) steps(list []replacement, base string) ([]*step, error) {
 			return nil, &argumentError{fmt.Sprintf("edits[%d] names no file_path, and there is none beside the edits", i)}
 		}
 		p, err := c.resolve(name)
+		if err == nil && strings.ContainsRune(r.NewString, 0) {
+			err = &argumentError{"new_string holds a NUL character: the file would not be text any more"}
+		}
 		if err == nil && strings.EqualFold(path.Ext(p.Rel()), ".ipynb") {
 			err = &codedError{"use_notebook_edit", p.Rel() + " is a notebook: editing its JSON as text would break it. Notebook editing is not built yet; nothing was changed."}
+		}
+		if err != nil && many {
+			return nil, &indexedError{i, err}
 		}
 		if err != nil {
 			return nil, err
@@ -119,7 +125,7 @@ func (c *call) edit(ctx context.Context, in session.Intent, steps []*step, many 
 	}
 	out, err := c.s.Edit(ctx, in)
 	var de *document.Error
-	if errors.As(err, &de) && errors.Is(de.Err, document.ErrNotFound) && len(in.Paths) == 1 {
+	if errors.As(err, &de) && errors.Is(de.Err, document.ErrNotFound) && !many {
 		return Result{}, c.notFound(ctx, in.Paths[0])
 	}
 	if err != nil {
@@ -360,7 +366,7 @@ func multiEditTool() *tool {
 			if err != nil {
 				return Result{}, err
 			}
-			steps, err := c.steps(a.Edits, a.FilePath)
+			steps, err := c.steps(a.Edits, a.FilePath, true)
 			if err != nil {
 				return Result{}, err
 			}

@@ -57,10 +57,12 @@ func runRead(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := special(p); err != nil {
-		return Result{}, err
-	}
 	snap, err := c.s.Snapshot(ctx, p)
+	if err == nil && snap.Exists() || errors.Is(err, document.ErrTooLarge) {
+		if err := special(p); err != nil {
+			return Result{}, err
+		}
+	}
 	if errors.Is(err, document.ErrTooLarge) && (a.Offset != nil || a.Limit != nil) {
 		return c.readPart(ctx, p, a, note)
 	}
@@ -112,7 +114,10 @@ func (c *call) readLines(p document.Path, snap document.Snapshot, text string, a
 	var b strings.Builder
 	var seen []readstate.Span
 	var suspect []string
-	last := min(total, skip+limit)
+	last := total
+	if limit < total-skip {
+		last = skip + limit
+	}
 	for n := skip + 1; n <= last; n++ {
 		line := strings.TrimSuffix(strings.TrimSuffix(x.Line(n), "\n"), "\r")
 		suspect = append(suspect, line)
@@ -125,7 +130,7 @@ func (c *call) readLines(p document.Path, snap document.Snapshot, text string, a
 			return Result{}, &codedError{"too_large", fmt.Sprintf("%s: lines %d to %d are over %d tokens (an estimate: bytes ÷ 3). Ask for fewer lines with offset and limit, or Grep for what you need.", c.show(p), skip+1, last, maxTokens)}
 		}
 	}
-	if c.s.Shown(snap, fmt.Sprintf("%d+%d", skip, limit), seen) {
+	if c.s.Shown(snap, fmt.Sprintf("%d+%d %s %v", skip, limit, snap.Encoding, snap.Problem), seen) {
 		r.Structured["type"], r.Structured["numLines"] = "file_unchanged", 0
 		r.Text = fmt.Sprintf("%s: file unchanged since last read (you have seen these lines already; read them once more to get them again).", c.show(p))
 		return r, nil
@@ -210,16 +215,21 @@ func (c *call) readPart(ctx context.Context, p document.Path, a readArgs, note s
 	}
 	in := bufio.NewReaderSize(f, 64<<10)
 	for range skip {
-		if err := skipLine(ctx, in); err != nil {
+		if err := skipLine(ctx, in); errors.Is(err, io.EOF) {
 			break
+		} else if err != nil {
+			return Result{}, err
 		}
 	}
 	var b strings.Builder
 	n := 0
 	for ; n < limit; n++ {
-		line, err := takeLine(in)
-		if line == "" && err != nil {
+		line, err := takeLine(ctx, in)
+		if line == "" && errors.Is(err, io.EOF) {
 			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return Result{}, err
 		}
 		if strings.IndexByte(line, 0) >= 0 {
 			return Result{}, &document.Error{Name: p.Name(), Err: document.ErrBinary}
@@ -247,9 +257,8 @@ func skipLine(ctx context.Context, in *bufio.Reader) error {
 	}
 }
 
-// takeLine reads at most 8 KiB of one line and stops there: what is after it
-// in a line so long may have no end.
-func takeLine(in *bufio.Reader) (string, error) {
+// takeLine reads one line and keeps at most 8 KiB of it.
+func takeLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	var b strings.Builder
 	for b.Len() < 8<<10 {
 		c, err := in.ReadByte()
@@ -263,6 +272,12 @@ func takeLine(in *bufio.Reader) (string, error) {
 			return strings.TrimSuffix(b.String(), "\r"), nil
 		}
 		b.WriteByte(c)
+	}
+	if strings.IndexByte(b.String(), 0) >= 0 {
+		return b.String(), nil // refused as binary: its end may be far
+	}
+	if err := skipLine(ctx, in); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
 	}
 	return b.String() + "… [line cut: longer than 8 KiB]", nil
 }

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"coedit/document"
 	"coedit/internal/session"
@@ -184,6 +186,9 @@ func validate(t *tool, args json.RawMessage) error {
 	if len(args) > MaxArguments {
 		return &argumentError{fmt.Sprintf("the arguments are %d bytes, at most %d are taken", len(args), MaxArguments)}
 	}
+	if at := invalidText(args); at >= 0 {
+		return &argumentError{fmt.Sprintf("the arguments hold a byte or an escape that is no Unicode character, at byte %d; it would be written as another one", at)}
+	}
 	if nesting(args) > maxNesting {
 		return &argumentError{fmt.Sprintf("the arguments are nested deeper than %d levels", maxNesting)}
 	}
@@ -252,6 +257,52 @@ func nesting(b []byte) int {
 		}
 	}
 	return deepest
+}
+
+// invalidText returns the offset of the first byte that is no UTF-8, or of a
+// \u escape that is half of a pair; -1 for none. A decoder would put U+FFFD in
+// its place without a word.
+func invalidText(b []byte) int {
+	for i := 0; i < len(b); {
+		if b[i] == '\\' && i+1 < len(b) {
+			if b[i+1] != 'u' {
+				i += 2
+				continue
+			}
+			switch hi := hex(b, i+2); {
+			case hi >= 0xdc00 && hi < 0xe000:
+				return i
+			case hi >= 0xd800 && hi < 0xdc00:
+				if i+7 >= len(b) || b[i+6] != '\\' || b[i+7] != 'u' {
+					return i
+				}
+				if lo := hex(b, i+8); lo < 0xdc00 || lo >= 0xe000 {
+					return i
+				}
+				i += 6
+			}
+			i += 6
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// hex reads four hex digits, -1 for none.
+func hex(b []byte, at int) int {
+	if at+4 > len(b) {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(b[at:at+4]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int(n)
 }
 
 // decode reads validated arguments.

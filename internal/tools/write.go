@@ -42,6 +42,9 @@ func runWrite(ctx context.Context, c *call) (Result, error) {
 	if len(a.Content) > MaxArguments {
 		return Result{}, &codedError{"too_large", fmt.Sprintf("the content is %d bytes, at most %d are written at once", len(a.Content), MaxArguments)}
 	}
+	if strings.ContainsRune(a.Content, 0) {
+		return Result{}, &argumentError{"content holds a NUL character: the file would not be text"}
+	}
 	p, err := c.resolve(a.FilePath)
 	if err != nil {
 		return Result{}, err
@@ -85,6 +88,9 @@ func planWrite(l session.Looked, content string) (edits.Plan, error) {
 	}
 	if document.LineEndsOf(l.Text) == document.CRLF && !strings.Contains(content, "\r") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
+	}
+	if l.BOM {
+		content = strings.TrimPrefix(content, "\ufeff")
 	}
 	if content == l.Text {
 		return edits.Plan{}, &codedError{"no_change", path.Base(l.Path.Rel()) + " already has exactly this content: nothing would change."}

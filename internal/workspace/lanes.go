@@ -9,8 +9,8 @@ import (
 )
 
 // lanes are locks by document. They are taken in the order of paths, so that
-// two plans over the same documents can't wait for each other, and given in
-// the order in which they were asked for.
+// two plans over the same documents can't wait for each other. A waiting
+// receiver of a channel is served in turn, so none is passed over.
 type lanes struct {
 	mu sync.Mutex
 	m  map[document.Path]*lane
