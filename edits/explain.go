@@ -3,6 +3,7 @@ package edits
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -85,7 +86,7 @@ func nearest(src, old string) string {
 	if hint := escapes(src, old); hint != "" {
 		return hint
 	}
-	if f, ok := findFolded(src, old); ok {
+	if f, ok := nearestFolded(src, old); ok {
 		return describe(src, old, f)
 	}
 	return partial(src, old)
@@ -174,22 +175,64 @@ func (known folder) folded(text string) (string, []int32) {
 	return string(out), append(at, int32(len(text)))
 }
 
-// findFolded finds old in src when both are folded.
-func findFolded(src, old string) (place, bool) {
+// maxPlaces bounds the places that are compared to find the nearest.
+const maxPlaces = 16
+
+// nearestFolded finds old in src when both are folded: of the first places the
+// one that differs least.
+func nearestFolded(src, old string) (best place, ok bool) {
 	known := folder{}
 	needle, _ := known.folded(old)
 	if needle == "" {
 		return place{}, false
 	}
 	hay, at := known.folded(src)
-	i := strings.Index(hay, needle)
-	if i < 0 {
-		return place{}, false
+	least := 0
+	for from, n := 0, 0; n < maxPlaces; n++ {
+		i := strings.Index(hay[from:], needle)
+		if i < 0 {
+			break
+		}
+		i += from
+		from = i + len(needle)
+		f := unfolded(src, old, int(at[i]), int(at[from-1]))
+		if d := distance(src[f.start:f.end], old); !ok || d < least {
+			best, least, ok = f, d, true
+		}
 	}
-	start, end := int(at[i]), int(at[i+len(needle)-1])
+	return best, ok
+}
+
+// distance is a cheap measure of how far apart two texts are that fold alike:
+// the characters that only one of them has.
+func distance(a, b string) (n int) {
+	count := map[rune]int{}
+	for i, r := range a {
+		if i > maxDistance {
+			break
+		}
+		count[r]++
+	}
+	for i, r := range b {
+		if i > maxDistance {
+			break
+		}
+		count[r]--
+	}
+	for _, c := range count {
+		n += max(c, -c)
+	}
+	return n
+}
+
+// maxDistance bounds the bytes that distance reads of each text.
+const maxDistance = 1 << 16
+
+// unfolded returns the place whose first and last characters begin at start
+// and end, with the blanks and marks around it as far as old has some.
+func unfolded(src, old string, start, end int) place {
 	_, n := utf8.DecodeRuneInString(src[end:])
 	end += n
-	// blanks and marks around belong to the place as far as old has some
 	for end < len(src) {
 		r, n := utf8.DecodeRuneInString(src[end:])
 		if !unicode.In(r, unicode.Mn) {
@@ -218,7 +261,7 @@ func findFolded(src, old string) (place, bool) {
 			end += n
 		}
 	}
-	return place{start, end}, true
+	return place{start, end}
 }
 
 func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || unicode.In(r, unicode.Zs) }
@@ -231,14 +274,17 @@ func trailing(s string) string {
 	return s[len(strings.TrimRightFunc(s, unicode.IsSpace)):]
 }
 
-// partial finds the place where the first lines of old stand, folded, and says
-// where the two part ways.
+// partial finds the place where most of old stands, line by line and folded,
+// and says where the two part ways.
 func partial(src, old string) string {
-	wanted := splitLines(strings.TrimRight(old, "\r\n"))
+	wanted, have := splitLines(strings.TrimRight(old, "\r\n")), splitLines(src)
 	known := folder{}
-	want := make([]string, len(wanted))
+	want, fold := make([]string, len(wanted)), make([]string, len(have))
 	for i, l := range wanted {
 		want[i], _ = known.folded(l)
+	}
+	for i, l := range have {
+		fold[i], _ = known.folded(l)
 	}
 	first := 0
 	for first < len(want) && want[first] == "" {
@@ -247,40 +293,92 @@ func partial(src, old string) string {
 	if first == len(want) {
 		return ""
 	}
-	have := splitLines(src)
-	fold := make([]string, len(have))
-	best, length, work := -1, 0, 0
-	for i := range have {
-		fold[i], _ = known.folded(have[i])
-		if best < 0 && len(want) == 1 && overlap(fold[i], want[first]) {
-			best = i
+	if best, ok := aligned(fold, want); ok {
+		return parted(have, wanted, best, func(i int) bool { return fold[best+i] == want[i] })
+	}
+	for i := range fold {
+		if overlap(fold[i], want[first]) {
+			return fmt.Sprintf("The nearest place is line %d; %s. The file has there:\n%s", i+1, parting(i+1, have[i], wanted[first]), sample(have[i]))
 		}
 	}
-	for i := 0; i < len(have) && work < maxCompared; i++ {
-		n := 0
-		for first+n < len(want) && i+n < len(have) && fold[i+n] == want[first+n] {
-			n++
-		}
-		work += n
-		if n > length {
-			best, length = i, n
+	i := similar(fold, want[first])
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("The most similar line is %d; %s. The file has there:\n%s", i+1, parting(i+1, have[i], wanted[first]), sample(have[i]))
+}
+
+// aligned returns the index in have, which may be below 0, at which want has
+// most text in lines that are the same.
+func aligned(have, want []string) (best int, ok bool) {
+	at := make(map[string][]int, len(want))
+	for i, l := range want {
+		if l != "" {
+			at[l] = append(at[l], i)
 		}
 	}
-	switch {
-	case best < 0:
-		i := similar(fold, want[first])
-		if i < 0 {
-			return ""
+	weight, work, total := map[int]int{}, 0, 0
+	first := slices.IndexFunc(want, func(l string) bool { return l != "" })
+	for _, l := range want {
+		total += len(l)
+	}
+	for i, l := range have {
+		for _, j := range at[l] {
+			weight[i-j] += len(l)
+			work++
 		}
-		return fmt.Sprintf("The most similar line is %d; %s. The file has there:\n%s", i+1, parting(i+1, have[i], wanted[first]), sample(have[i]))
-	case length == 0:
-		return fmt.Sprintf("The nearest place is line %d; %s. The file has there:\n%s", best+1, parting(best+1, have[best], wanted[first]), sample(have[best]))
-	case best+length >= len(have):
+		if work > maxCompared {
+			break
+		}
+	}
+	most := 0
+	for i, w := range weight {
+		if nearer := min(i, best) < 0 && i > best || min(i, best) >= 0 && i < best; w > most || w == most && nearer {
+			best, most, ok = i, w, true
+		}
+	}
+	if !ok || most < 3 && 2*most < total { // a bracket or two in common say nothing
+		return 0, false
+	}
+	// where lines are missing on one side the beginning stands a little off
+	for n := range maxMissing {
+		if len(want[first]) < 3 {
+			break
+		}
+		for _, i := range []int{best - n, best + n} {
+			if k := i + first; k >= 0 && k < len(have) && have[k] == want[first] {
+				return i, true
+			}
+		}
+	}
+	return best, true
+}
+
+// maxMissing is how many missing lines are passed to find a beginning.
+const maxMissing = 40
+
+// parted words where wanted, which begins at line index best of have, differs
+// first; same compares a line of it.
+func parted(have, wanted []string, best int, same func(int) bool) string {
+	from, to := max(0, best), min(len(have), best+len(wanted))
+	if best < 0 {
+		return fmt.Sprintf("A part of it is at line 1, but the file has nothing before it. The file has there:\n%s", sample(strings.Join(have[from:to], "")))
+	}
+	i := 0
+	for i < len(wanted) && best+i < len(have) && same(i) {
+		i++
+	}
+	switch at := best + i; {
+	case at >= len(have):
 		return fmt.Sprintf("Its beginning is at line %d, but the file ends with line %d.", best+1, len(have))
+	case i == len(wanted): // no line differs by what is compared
+		return ""
+	case i == 0:
+		return fmt.Sprintf("The nearest place is line %d; %s. The file has there:\n%s", at+1, parting(at+1, have[at], wanted[i]), around(have, from, to, at))
+	default:
+		return fmt.Sprintf("Its beginning is at line %d, but line %d of the file differs from the string: %s. The file has there:\n%s",
+			best+1, at+1, parting(at+1, have[at], wanted[i]), around(have, from, to, at))
 	}
-	at := best + length
-	return fmt.Sprintf("Its beginning is at line %d, but line %d of the file differs from the string: %s. The file has there:\n%s",
-		best+1, at+1, parting(at+1, have[at], wanted[min(first+length, len(wanted)-1)]), around(have, best, min(len(have), best+len(want)-first), at))
 }
 
 // around quotes lines [from, to), or those about at where they are many.

@@ -74,6 +74,12 @@ func TestReplace(t *testing.T) {
 		{"crlf asked for", "foo\nbar\n", "foo\r\nbar", "x", false, "!line end (CRLF or LF)"},
 		{"blank line", "foo\n\nbar\n", "foo\nbar", "x", false, "!line breaks"},
 		{"prefix and more", "func a() {\n\treturn 1\n}\n", "     2\t    return 1", "x", false, "!4 spaces"},
+		{"the nearest of several", "Total := 0\n\nfunc\n\ttotal := 0\n", "    total := 0", "x", false, "!The text is at line 4, but differs from the string: leading whitespace of line 4"},
+		{"the place that has most", "}\n\nfunc a() {\n\tx()\n}\n\nfunc b() {\n\tyes()\n}\n", "}\n\nfunc b(i int) {\n\tyes()\n}", "x", false, "!at line 5, but line 7 of the file differs from the string: from line 7, column 8 on"},
+		{"another first line", "alpha one\nbeta two words\ngamma three\n", "alfa uno dos tres\nbeta two words\ngamma three", "x", false, "!The nearest place is line 1; from line 1, column 3 on the file has \"pha one\""},
+		{"before the beginning", "beta two words\ngamma three\n", "alpha\nbeta two words\ngamma three", "x", false, "!the file has nothing before it"},
+		{"a line between", "one = 1\ntwo = 2\nthree = 3\n", "one = 1\nthree = 3", "x", false, "!line 2 of the file differs"},
+		{"brackets in common", "}\n}\n", "}\nzzzzzz {\n}", "x", false, "!Nothing like it is there"},
 		{"past the end", "a\r\nb\r\n", "a\nb\nc", "x", false, "!the file ends with line 2"},
 		{"empty file", "", "abc", "x", false, "!The file is empty"},
 		{"nothing like it", "abc\n", "zzzzzzzz", "x", false, "!not found in file"},
@@ -169,6 +175,9 @@ func TestReplaceIsBounded(t *testing.T) {
 		{strings.ReplaceAll(lines, "\n", "\r\n"), lines[:40_000] + "b"},
 		{lines + "\r\n", lines[:40_000] + "b"},
 		{"e" + strings.Repeat("\u0301", 1<<20), "\u00e9"},
+		{strings.Repeat("“a” ", 1<<20), strings.Repeat(`"a" `, 1<<19)},
+		{strings.Repeat("“a” ", 1<<20), strings.Repeat(`"a” `, 1<<19)},
+		{lines, lines[:40_000] + "b{"},
 		{strings.Repeat("“", 1<<20), strings.Repeat(`"`, 20_000) + "x"},
 	} {
 		_, err := Replace(c[0], c[1], "x", false)

@@ -38,6 +38,10 @@ func foldQuotes(text string) (string, []int) {
 	return b.String(), append(at, len(text))
 }
 
+// maxQuoted bounds the bytes of places whose quotes are compared one by one;
+// past it nothing is found, since what is found might not be all.
+const maxQuoted = 64 << 20
+
 // findQuotes looks for old where straight quotes in it may be typographic in
 // src; its own typographic quotes match themselves only.
 func findQuotes(src, old string, all bool) (found, overlapped []place) {
@@ -47,10 +51,18 @@ func findQuotes(src, old string, all bool) (found, overlapped []place) {
 	folded, at := foldQuotes(src)
 	needle, _ := foldQuotes(old)
 	found, overlapped = compile(needle).find(folded, all)
+	check := strings.ContainsAny(old, "‘’“”")
 	var list []place
+	work := 0
 	for _, f := range ordered(append(found, overlapped...)) {
 		f = place{at[f.start], at[f.end]}
-		if quotesAgree(src[f.start:f.end], old) {
+		if work += f.end - f.start; check && work > maxQuoted {
+			if !all && len(list) > 1 { // ambiguous whatever follows
+				break
+			}
+			return nil, nil
+		}
+		if !check || quotesAgree(src[f.start:f.end], old) {
 			list = append(list, f)
 		}
 	}

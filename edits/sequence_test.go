@@ -149,3 +149,23 @@ func BenchmarkReplace(b *testing.B) {
 		_, _ = Apply(src, m.Edits)
 	}
 }
+
+// BenchmarkNoMatch words an error in 5 MB, for a line that is like one there
+// and for many that are not.
+func BenchmarkNoMatch(b *testing.B) {
+	src := largeText()
+	for name, old := range map[string]string{
+		"like":    "value50000 := compute(ctx, 1)",
+		"unlike":  "no such words\nare anywhere in this\ntext of many lines",
+		"indent":  "    value99999 := compute(ctx, 993)",
+		"aligned": src[2_500_000:2_600_000] + "other",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Replace(src, old, "x", false); err == nil {
+					b.Fatal("found")
+				}
+			}
+		})
+	}
+}
