@@ -28,7 +28,7 @@ func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
 		if path.IsZero() {
 			path = c.Before.Path
 		}
-		served = served || len(s.profilesFor(path.Name())) > 0
+		served = served || len(s.profilesFor(path)) > 0
 		for _, sv := range s.need(path) {
 			if _, ok := targets[sv]; !ok { // it was started after the change, or stopped since
 				sv.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot) (Repor
 	}
 	if len(targets) == 0 {
 		for _, snap := range snaps {
-			if len(s.profilesFor(snap.Path.Name())) > 0 {
+			if len(s.profilesFor(snap.Path)) > 0 {
 				return Report{Freshness: Untrusted, Note: untrustedNote}, nil
 			}
 		}

@@ -117,11 +117,11 @@ type target struct {
 // A Baseline is what the servers held at a moment.
 type Baseline struct{ held map[*server]map[string][]raw } // missing: not known
 
-// profilesFor returns the profiles that serve the file called name.
-func (s *Servers) profilesFor(name string) []profile.Profile {
+// profilesFor returns the profiles that serve the file at q.
+func (s *Servers) profilesFor(q document.Path) []profile.Profile {
 	var out []profile.Profile
 	for _, p := range s.opts.Profiles {
-		if p.Serves(name) {
+		if p.Serves(q.Name()) && !p.Skips(q.Rel()) {
 			out = append(out, p)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Servers) profilesFor(name string) []profile.Profile {
 // need returns the servers of the document at p, started if they may be.
 func (s *Servers) need(p document.Path) []*server {
 	var out []*server
-	for _, prof := range s.profilesFor(p.Name()) {
+	for _, prof := range s.profilesFor(p) {
 		trusted := s.opts.Trusted(p.Root())
 		if !trusted && prof.Runs != profile.RunsNone {
 			continue

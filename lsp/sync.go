@@ -37,7 +37,7 @@ func (sv *server) open(snap document.Snapshot) {
 		}
 		return
 	}
-	if syncable(snap) && sv.prof.Serves(name) {
+	if syncable(snap) && sv.serves(name) {
 		sv.enqueued++
 		sv.push(sv.openNote(snap))
 		sv.closeOldest()
@@ -106,7 +106,7 @@ func (sv *server) apply(list []Changed) bool {
 	for _, c := range list {
 		name := c.name()
 		d, open := sv.docs[name]
-		wanted := sv.watches(name) || sv.prof.Serves(name)
+		wanted := sv.serves(name) || sv.watches(name) && !sv.skips(name)
 		if c.Before.Revision == c.After.Revision && (!open || d.snap.Text == c.After.Text) {
 			continue
 		}
@@ -127,7 +127,7 @@ func (sv *server) apply(list []Changed) bool {
 			delete(sv.opened, name)
 		}
 		events = append(events, protocol.FileEvent{URI: wire.FileURI(name), Type: kind})
-		if kind == protocol.FileChangeTypeCreated && syncable(c.After) && sv.prof.Serves(name) && len(opens) < openLimit/4 {
+		if kind == protocol.FileChangeTypeCreated && syncable(c.After) && sv.serves(name) && len(opens) < openLimit/4 {
 			opens = append(opens, sv.openNote(c.After))
 		}
 	}
@@ -261,4 +261,13 @@ func contentChanges(n note, caps capabilities) []protocol.TextDocumentContentCha
 		return whole
 	}
 	return out
+}
+
+// serves reports whether the server wants the file called name open.
+func (sv *server) serves(name string) bool { return sv.prof.Serves(name) && !sv.skips(name) }
+
+// skips reports whether the server is silent on the file called name.
+func (sv *server) skips(name string) bool {
+	rel, err := filepath.Rel(sv.root, name)
+	return err == nil && sv.prof.Skips(filepath.ToSlash(rel))
 }

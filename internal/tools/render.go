@@ -172,7 +172,7 @@ func freshnessText(r lsp.Report) string {
 	case lsp.Untrusted:
 		return "No diagnostics: the workspace is not trusted" + note + ". A person can run: coedit trust"
 	case lsp.Unsupported:
-		return "No language server is set up for this kind of file."
+		return "No language server checks this file."
 	}
 	return string(r.Freshness) + note
 }

@@ -53,6 +53,7 @@ type Profile struct {
 	LoadingTitles []string // progress titles, or parts of them, that mean: not loaded yet
 	NoSave        []string // patterns of base names for which didSave changes nothing
 
+	Skip         []string // patterns of names below the root: what is in such a folder it does not check
 	Commands     []string // workspace/executeCommand names that may be used
 	WatchedFiles []string // patterns of changed files that it wants to hear of before it registers its own
 }
@@ -94,6 +95,7 @@ func Gopls() Profile {
 		NoSave:        []string{"*.go"}, // it reads them from didChange; a second round would undo the first
 		SecondRound:   true,             // v0.23.0 publishes an empty list for it and nothing more until the next notification
 		LoadingTitles: []string{"Setting up workspace"},
+		Skip:          []string{"testdata", "_*", ".*"}, // the go command passes them over, and v0.23.0 is silent on them
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
 	}
 }
@@ -116,6 +118,17 @@ func Custom(name string, command, args, files []string, init any) Profile {
 
 // Serves reports whether the server wants the file called name open.
 func (p Profile) Serves(name string) bool { return MatchBase(p.Files, name) }
+
+// Skips reports whether the server is silent on the file called rel, a name
+// below its root with slashes. An empty list for such a file proves nothing.
+func (p Profile) Skips(rel string) bool {
+	for part := range strings.SplitSeq(rel, "/") {
+		if MatchBase(p.Skip, part) {
+			return true
+		}
+	}
+	return false
+}
 
 // MatchBase reports whether the base name of name matches one of patterns.
 func MatchBase(patterns []string, name string) bool {
