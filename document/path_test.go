@@ -51,7 +51,7 @@ func TestResolve(t *testing.T) {
 		{filepath.Join(r.Dir(), "f"), "f", nil}, {"..foo", "..foo", nil}, {"d/...", "d/...", nil},
 		{"", "", ErrBadPath}, {"a\x00b", "", ErrBadPath}, {"loop1", "", ErrBadPath}, {"loop1/x", "", ErrBadPath},
 		{strings.Repeat("x", 300), "", ErrBadPath}, {strings.Repeat("x/", 3000), "", ErrBadPath},
-		{"f/x", "", ErrNotDirectory}, {"f/", "", ErrNotDirectory}, {"d/back/x", "", ErrNotDirectory}, {"new/", "", ErrIsDirectory},
+		{"f/x", "", ErrNotDirectory}, {"f/..", "", ErrNotDirectory}, {"d/../f/../d", "", ErrNotDirectory}, {"f/", "", ErrNotDirectory}, {"d/back/x", "", ErrNotDirectory}, {"new/", "", ErrIsDirectory},
 		{"..", "", ErrOutside}, {"../root2/x", "", ErrOutside}, {"out/secret", "", ErrOutside}, {"out", "", ErrOutside}, {"up", "", ErrOutside},
 		{"dangout", "", ErrOutside}, {"/etc/passwd", "", ErrOutside}, {"/no/such/file", "", ErrOutside}, {base + "/root2", "", ErrOutside},
 		{"out/../root/f", "f", nil}, {"none/../out/secret", "", ErrOutside}, {"none/none/../../out/secret", "", ErrOutside}, {"none/../rel/e", "d/e", nil}, {"/proc/self/root/etc/passwd", "", ErrOutside},

@@ -227,3 +227,24 @@ func TestNotRegular(t *testing.T) {
 		t.Errorf("/dev/zero: %v", err)
 	}
 }
+
+// TestDeleteCompares holds that a file that was changed is not deleted.
+func TestDeleteCompares(t *testing.T) {
+	root := openRoot(t)
+	name := filepath.Join(root.Dir(), "f")
+	write(t, name, oldText, 0o644)
+	p := resolve(t, root, "f")
+	d := New(Options{})
+	defer d.Close()
+	c := edits.Change{From: p, Base: document.RevisionOf([]byte(oldText))}
+	s, err := d.Stage(t.Context(), c, document.Snapshot{Path: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, name, "theirs", 0o644)
+	if err := s.Swap(t.Context()); !errors.Is(err, document.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	s.Discard()
+	holds(t, name, "theirs")
+}

@@ -244,8 +244,8 @@ func TestConflict(t *testing.T) {
 	if _, err := x.w.Apply(t.Context(), "S", p); !errors.Is(err, ErrConflict) {
 		t.Errorf("%v", err)
 	}
-	if x.read("a") != "somebody's" {
-		t.Errorf("%q", x.read("a"))
+	if x.read("a") != "somebody's" || x.target.stages != 0 {
+		t.Errorf("%q, %d staged", x.read("a"), x.target.stages)
 	}
 	if len(x.told.list) != 1 || x.told.list[0].After.Origin.Kind != document.OriginDisk {
 		t.Errorf("the servers were not told of the outside change: %+v", x.told.list)
