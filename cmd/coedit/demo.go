@@ -176,7 +176,7 @@ func (p *printer) answer(text string, failed bool) {
 // prepare finds or builds gopls before the story begins, so that its first
 // answer is not "installing".
 func (p *printer) prepare(ctx context.Context, e *engine) error {
-	t, err := e.provisioner("auto").Ensure(ctx, "gopls")
+	t, err := e.tools.Ensure(ctx, "gopls")
 	if err != nil {
 		return fmt.Errorf("gopls, the Go language server, can't be had: %w", err)
 	}

@@ -51,6 +51,7 @@ type engine struct {
 	set      *tools.Set
 	log      *slog.Logger
 	progress func(string)
+	tools    *provision.Provisioner
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
@@ -87,7 +88,9 @@ func openEngine(f serveFlags, stderr streams, progress func(string)) (*engine, e
 	if e.set, err = tools.NewSet(f.Tools, tools.Limits{}); err != nil {
 		return nil, &trouble{"invalid_arguments", err.Error()}
 	}
-	e.disk = disk.New(disk.Options{Charset: func(p document.Path) string { return settings.Charset(p.Root(), p.Rel()) }})
+	var charsets settings.Charsets
+	e.disk = disk.New(disk.Options{Charset: func(p document.Path) string { return charsets.Of(p.Root(), p.Rel()) }})
+	e.tools = provision.New(provision.Options{Cache: e.folders.Cache, Path: e.cleanPath(), Mode: user.Provision, Log: e.log, Progress: e.progress})
 	o := workspace.Options{Target: e.disk}
 	if f.Servers != "off" {
 		e.servers = lsp.New(e.serverOptions(user))
@@ -174,7 +177,7 @@ func (e *engine) trusted(root string) bool {
 func (e *engine) launch(ctx context.Context, user settings.Settings, p profile.Profile, root string) (lsp.Command, error) {
 	_, custom := user.Servers[p.Name]
 	if p.Name == "gopls" && !custom {
-		t, err := e.provisioner(user.Provision).Ensure(ctx, "gopls")
+		t, err := e.tools.Ensure(ctx, "gopls")
 		if err != nil {
 			return lsp.Command{}, err
 		}
@@ -188,10 +191,6 @@ func (e *engine) launch(ctx context.Context, user settings.Settings, p profile.P
 		return lsp.Command{}, fmt.Errorf("%s lies in the workspace, which is not trusted; a person can run: coedit trust %s", name, root)
 	}
 	return lsp.Command{Path: name, Args: p.Command[1:]}, nil
-}
-
-func (e *engine) provisioner(mode string) *provision.Provisioner {
-	return provision.New(provision.Options{Cache: e.folders.Cache, Path: e.cleanPath(), Mode: mode, Log: e.log, Progress: e.progress})
 }
 
 // cleanPath is PATH without relative folders and without those inside a root:
