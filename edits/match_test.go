@@ -106,7 +106,7 @@ func TestReplace(t *testing.T) {
 
 // naive finds old in src by trying every offset.
 func naive(src, old string) (starts []int) {
-	for i := range src {
+	for i := range len(src) {
 		j, k := i, 0
 		for k < len(old) && j < len(src) {
 			switch {
@@ -148,18 +148,58 @@ func TestFindAgreesWithNaive(t *testing.T) {
 	}
 }
 
+// FuzzReplace compares with the naive search: what is replaced, what is refused
+// and what new lines end in.
 func FuzzReplace(f *testing.F) {
 	f.Add("a\r\nb\n", "a\nb", "x\ny", true)
+	f.Add("aaa", "aa", "b", true)
 	f.Add("“a”", `"a"`, `"b"`, false)
+	f.Add("“it’s 'a'”\r\n", "\"it's 'a'\"\n", "'\"it's\" 'a' \"b\"\n", false)
 	f.Fuzz(func(t *testing.T, src, old, new string, all bool) {
+		if len(src)*len(old) > 1<<16 {
+			return
+		}
 		m, err := Replace(src, old, new, all)
-		if err != nil {
-			_ = err.Error()
+		var want []int
+		if old != "" {
+			want = naive(src, old)
+		}
+		var me *MatchError
+		if errors.As(err, &me) {
+			if me.Error() == "" {
+				t.Fatal("an error without words")
+			}
+			if len(want) > 0 && me.Reason == NoMatch || len(want) == 0 && me.Reason == NoMatch && strings.Contains(src, old) {
+				t.Fatalf("%q is in %q at %v and was not found", old, src, want)
+			}
+			if me.Reason == Ambiguous && all {
+				t.Fatal("ambiguous with all")
+			}
 			return
 		}
 		got := mustApply(t, src, m.Edits)
 		if got == src {
 			t.Fatalf("a replacement that changes nothing: %q %q %q", src, old, new)
+		}
+		if m.Quotes != (len(want) == 0) {
+			t.Fatalf("%q in %q: quotes %v, exact places %v", old, src, m.Quotes, want)
+		}
+		if n := len(m.Edits) + len(m.Overlapped); !m.Quotes && n != len(want) || !all && n != 1 {
+			t.Fatalf("%q in %q: %d places, want %v", old, src, n, want)
+		}
+		unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+		for i, e := range m.Edits {
+			if !m.Quotes && !slices.Contains(want, e.Start) {
+				t.Fatalf("%q in %q: edit at %d, want %v", old, src, e.Start, want)
+			}
+			put, _ := foldQuotes(e.New)
+			meant, _ := foldQuotes(new)
+			if unix(put) != unix(meant) || !m.Quotes && unix(e.New) != unix(new) {
+				t.Fatalf("%q in %q by %q: put %q", old, src, new, e.New)
+			}
+			if n := 1 + strings.Count(src[:e.Start], "\n"); m.Lines[i] != n {
+				t.Fatalf("place %d is on line %d, want %d", e.Start, m.Lines[i], n)
+			}
 		}
 	})
 }
