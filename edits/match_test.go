@@ -47,6 +47,8 @@ func TestReplace(t *testing.T) {
 		{"apostrophe at the beginning", "it’s", "'s", "'s isn't", false, "it’s isn’t"},
 		{"quotes of code beside an apostrophe", "print('it’s')", "print('it's')", "print('it's ok', 'b')", false, "print('it’s ok', 'b')"},
 		{"quotes of code, text anew", "print('it’s', 'a')", "print('it's', 'a')", "say('don't')", false, "say('don’t')"},
+		{"apostrophes are no pair", "dogs' it’s", "dogs' it's", "dogs' it's 'x", false, "dogs' it’s 'x"},
+		{"straight after what is new", "“x” “w” \"z\"", `"x" "w" "z"`, `"x" "q" "v" "w" "z"`, false, "“x” “q” “v” “w” \"z\""},
 		{"apostrophe alone", "it’s so", "it's so", "it's 'so'", false, "it’s ‘so’"},
 		{"quotes in quotes", "say “x” now", `say "x"`, `say "'x'"`, false, "say “'x'” now"},
 		{"quotes in quotes, all typographic", "“‘x’”", `"'x'"`, `"'y' 'z'"`, false, "“‘y’ ‘z’”"},
@@ -224,6 +226,11 @@ func TestReplaceIsBounded(t *testing.T) {
 		if err == nil || len(err.Error()) > 2000 {
 			t.Errorf("%.20q: error of %d bytes", c[1], len(err.Error()))
 		}
+	}
+	// what takes too long to compare is not found, rather than found in part
+	_, err := Replace(strings.Repeat("“a” ", 1<<20), strings.Repeat(`"a” `, 1<<19), "x", true)
+	if me := (*MatchError)(nil); !errors.As(err, &me) || me.Reason != NoMatch {
+		t.Errorf("places past the bound: error %v", err)
 	}
 }
 
