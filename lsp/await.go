@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,9 +46,15 @@ func (sv *server) look(now time.Time, seq uint64, names []string) look {
 	l := look{phase: sv.phase, why: sv.why, since: sv.since, timedOut: sv.timedOut, changed: sv.changed, conn: sv.conn}
 	if sv.phase == phaseRunning {
 		l.verdict = sv.mach.verdict(now, max(seq, sv.again), sv.relevant(names))
-		if l.state == fresh && l.how == "progress" && len(sv.opened) > 0 {
-			sv.tellAgain()
-			l.verdict = verdict{}
+		if l.state == fresh && l.how == "progress" {
+			switch {
+			case len(sv.opened) > 0:
+				sv.tellAgain()
+				l.verdict = verdict{}
+			case sv.came && sv.lost():
+				sv.tellFolder()
+				l.verdict = verdict{}
+			}
 		}
 		if l.barrier {
 			l.asked = sv.mach.barrierAsked()
@@ -67,6 +74,32 @@ func (sv *server) tellAgain() {
 	sv.enqueued++
 	sv.again = sv.enqueued
 	sv.push(note{method: methodWatched, events: events})
+}
+
+// lost reports whether the server says what means that it has lost its view of
+// the project; see profile.Lost. mu is held.
+func (sv *server) lost() bool {
+	for _, list := range sv.store.push {
+		for _, d := range list {
+			for _, part := range sv.prof.Lost {
+				if strings.Contains(d.message, part) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// tellFolder queues that the folder is gone and is there again, which has the
+// server load it anew. It happens once after files came or went, so that a
+// server whose message means something else is not loaded in circles. mu is
+// held.
+func (sv *server) tellFolder() {
+	sv.came = false
+	sv.enqueued++
+	sv.again = sv.enqueued
+	sv.push(note{method: methodFolders, name: sv.root})
 }
 
 // maxDependents is how many other open documents are pulled again after a

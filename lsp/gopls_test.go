@@ -2,9 +2,12 @@ package lsp_test
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -287,6 +290,60 @@ func TestGoplsFilesByOthers(t *testing.T) {
 	wantContains(t, "a file that is not open changed", current(), "undefined: lib.V")
 	b.outside("lib/lib.go", "-", b.snap("lib/lib.go"))
 	wantContains(t, "a file that is not open is gone", current(), "main.go:3:8")
+}
+
+// moduleFiles returns the text files of a module that this one requires, out
+// of the module cache.
+func moduleFiles(t testing.TB, module string) map[string]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s: %v", module, err)
+		}
+		t.Skipf("%s is not in the module cache", module)
+	}
+	files := map[string]string{}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.Contains(name, "testdata") || !strings.HasSuffix(name, ".go") && name != "go.mod" || strings.HasSuffix(name, "zip_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// gopls v0.23.0 keeps "missing metadata" errors of the packages that import
+// one whose folder was away for a while, in this module at least.
+func TestGoplsFolderAwayAndBack(t *testing.T) {
+	files := moduleFiles(t, "golang.org/x/mod")
+	b := goplsBench(t, files)
+	current := func() []lsp.Diagnostic {
+		t.Helper()
+		r, list := b.servers.Current(t.Context(), []document.Snapshot{b.snap("module/module.go")})
+		if r.Freshness != lsp.Fresh {
+			t.Errorf("%+v", r)
+		}
+		return slices.DeleteFunc(list, func(d lsp.Diagnostic) bool { return d.Severity != lsp.Error })
+	}
+	wantNone(t, "at first", current())
+	const name = "internal/lazyregexp/lazyre.go"
+	for range 2 {
+		b.outside(name, "-", b.snap(name))
+		list := current()
+		wantContains(t, "away", list, "no required module provides package")
+		if strings.Contains(show(list), "missing metadata") {
+			t.Errorf("away: %s", show(list))
+		}
+		b.outside(name, files[name], b.snap(name))
+		wantNone(t, "back", current())
+	}
 }
 
 func TestGoplsModule(t *testing.T) {

@@ -91,7 +91,8 @@ type server struct {
 	store     store
 	results   map[string]string // result ids of pulls, by absolute name
 	opened    map[string]bool   // files to tell of again after the next round
-	again     uint64            // the item that did so last
+	again     uint64            // the item that did so last, or told of the folder anew
+	came      bool              // files were created or deleted since the folder was last told anew
 	refreshed time.Time         // when pulls were last made out of date
 	timedOut  bool              // a wait timed out and nothing was heard since
 }

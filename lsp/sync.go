@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ const (
 	methodSave    = "textDocument/didSave"
 	methodClose   = "textDocument/didClose"
 	methodWatched = "workspace/didChangeWatchedFiles"
+	methodFolders = "workspace/didChangeWorkspaceFolders"
 )
 
 // syncable reports whether s can be open in a server: it exists and is text.
@@ -48,22 +50,11 @@ func (sv *server) open(snap document.Snapshot) {
 func (sv *server) openNote(snap document.Snapshot) note {
 	name := snap.Path.Name()
 	d := &doc{snap: snap, lang: sv.prof.LanguageID(name), version: 1, used: sv.enqueued}
-	if sv.prof.SecondRound && !sv.hasNeighbour(name) {
+	if sv.prof.SecondRound {
 		sv.opened[name] = true
 	}
 	sv.docs[name] = d
 	return note{method: methodOpen, name: name, lang: d.lang, version: 1, after: snap.Text}
-}
-
-// hasNeighbour reports whether a document of the same folder is open, so that
-// the server knows the package. mu is held.
-func (sv *server) hasNeighbour(name string) bool {
-	for other := range sv.docs {
-		if filepath.Dir(other) == filepath.Dir(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // closeOldest keeps the number of open documents bounded. mu is held.
@@ -126,6 +117,7 @@ func (sv *server) apply(list []Changed) bool {
 			delete(sv.results, name)
 			delete(sv.opened, name)
 		}
+		sv.came = sv.came || kind != protocol.FileChangeTypeChanged
 		events = append(events, protocol.FileEvent{URI: wire.FileURI(name), Type: kind})
 		if kind == protocol.FileChangeTypeCreated && syncable(c.After) && sv.serves(name) && len(opens) < openLimit/4 {
 			opens = append(opens, sv.openNote(c.After))
@@ -222,6 +214,10 @@ func (n note) params(caps capabilities) (any, error) {
 		return p, nil
 	case methodClose:
 		return &protocol.DidCloseTextDocumentParams{TextDocument: id}, nil
+	case methodFolders:
+		folder := []any{map[string]any{"uri": id.URI, "name": "root"}}
+		b, err := json.Marshal(map[string]any{"event": map[string]any{"removed": folder, "added": folder}})
+		return wire.Raw(b), err
 	case methodWatched:
 		return &protocol.DidChangeWatchedFilesParams{Changes: n.events}, nil
 	}

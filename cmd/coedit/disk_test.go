@@ -18,7 +18,7 @@ import (
 func tContext() context.Context { return context.Background() }
 
 // cmdDisk is what others do to files: disk write|create|rename_over NAME TEXT
-// (a Go string or a file with @), unlink, touch, utime, chmod, symlink,
+// (a Go string or a file with @), unlink, rename, touch, utime, chmod, symlink,
 // hardlink, mkfifo, absent, mode, link, temporaries.
 func cmdDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 1 {
@@ -61,6 +61,8 @@ func cmdDisk(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.Rename(name+".other", name))
 	case "unlink":
 		ts.Check(os.Remove(name))
+	case "rename":
+		ts.Check(os.Rename(name, ts.MkAbs(arg)))
 	case "touch":
 		now := time.Now().Add(3 * time.Second)
 		ts.Check(os.Chtimes(name, now, now))

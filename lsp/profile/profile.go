@@ -49,7 +49,8 @@ type Profile struct {
 	// ours (the key is its method) and ends when its diagnostics are out.
 	Rounds        map[string]string
 	ProgressTitle string   // begins the titles of all rounds; "" for none
-	SecondRound   bool     // the first file of a new package is only diagnosed in the round after the one that loads it
+	SecondRound   bool     // a file of no loaded package is only diagnosed in the round after the one that opens it
+	Lost          []string // parts of messages that mean: the server has lost its view of the project and must be told of its folder anew
 	LoadingTitles []string // progress titles, or parts of them, that mean: not loaded yet
 	NoSave        []string // patterns of base names for which didSave changes nothing
 
@@ -85,15 +86,19 @@ func Gopls() Profile {
 		Push:                  PushOnly,
 		ProgressTitle:         "diagnosing ",
 		Rounds: map[string]string{
-			"initialized":                     "diagnosing initial workspace load",
-			"textDocument/didOpen":            "diagnosing opened files",
-			"textDocument/didChange":          "diagnosing changed files",
-			"textDocument/didSave":            "diagnosing saved files",
-			"textDocument/didClose":           "diagnosing close files",
-			"workspace/didChangeWatchedFiles": "diagnosing files changed on disk",
+			"initialized":                         "diagnosing initial workspace load",
+			"textDocument/didOpen":                "diagnosing opened files",
+			"textDocument/didChange":              "diagnosing changed files",
+			"textDocument/didSave":                "diagnosing saved files",
+			"textDocument/didClose":               "diagnosing close files",
+			"workspace/didChangeWatchedFiles":     "diagnosing files changed on disk",
+			"workspace/didChangeWorkspaceFolders": "diagnosing initial workspace load",
 		},
-		NoSave:        []string{"*.go"}, // it reads them from didChange; a second round would undo the first
-		SecondRound:   true,             // v0.23.0 publishes an empty list for it and nothing more until the next notification
+		NoSave:      []string{"*.go"}, // it reads them from didChange; a second round would undo the first
+		SecondRound: true,             // v0.23.0 publishes an empty list for it and nothing more until the next notification
+		// v0.23.0 keeps these for packages that import one whose folder was
+		// moved away and back; neither its files nor go.mod told again help.
+		Lost:          []string{"missing metadata for import of ", "(missing import "},
 		LoadingTitles: []string{"Setting up workspace"},
 		Skip:          []string{"testdata", "_*", ".*"}, // the go command passes them over, and v0.23.0 is silent on them
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
