@@ -36,6 +36,15 @@ func Apply(src string, list []Edit) (string, error) {
 }
 
 // check says whether list fits a text of size bytes.
+// Grow returns how many bytes longer list makes a text.
+func Grow(list []Edit) int {
+	n := 0
+	for _, e := range list {
+		n += len(e.New) - (e.End - e.Start)
+	}
+	return n
+}
+
 func check(size int, list []Edit) error {
 	at := 0
 	for i, e := range list {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"coedit/document"
 	"coedit/internal/wire"
 
 	"go.lsp.dev/protocol"
@@ -21,11 +22,20 @@ func (sv *server) position() uint64 {
 	return sv.enqueued
 }
 
-// held returns what the server says now, and whether something was dropped.
-func (sv *server) held() (map[string][]raw, bool) {
-	sv.mu.Lock()
-	defer sv.mu.Unlock()
-	return sv.store.all(), sv.store.truncated
+// A holding is what a server says at one moment, and of which texts.
+type holding struct {
+	list      map[string][]raw             // by absolute file name
+	texts     map[string]document.Snapshot // of the documents that are open
+	truncated bool                         // something was dropped
+}
+
+// held returns what the server says now. mu is held.
+func (sv *server) held() holding {
+	h := holding{list: sv.store.all(), texts: make(map[string]document.Snapshot, len(sv.docs)), truncated: len(sv.store.dropped) > 0}
+	for name, d := range sv.docs {
+		h.texts[name] = d.snap
+	}
+	return h
 }
 
 // look is one glance at how far the server is.
@@ -37,7 +47,8 @@ type look struct {
 	timedOut bool
 	changed  <-chan struct{}
 	conn     *wire.Conn
-	asked    uint64 // for a barrier
+	asked    uint64  // for a barrier
+	held     holding // where the verdict is the last one
 }
 
 func (sv *server) look(now time.Time, seq uint64, names []string) look {
@@ -58,6 +69,9 @@ func (sv *server) look(now time.Time, seq uint64, names []string) look {
 		}
 		if l.barrier {
 			l.asked = sv.mach.barrierAsked()
+		}
+		if l.state == fresh || l.state == settled {
+			l.held = sv.held()
 		}
 	}
 	return l
@@ -123,18 +137,26 @@ func (sv *server) relevant(names []string) []string {
 }
 
 // await waits until the server has said all that follows from item seq, for
-// the documents called names, within the limits.
-func (sv *server) await(ctx context.Context, seq uint64, names []string, start time.Time, baseline bool) Evidence {
+// the documents called names, within the limits; it returns what the server
+// says then.
+func (sv *server) await(ctx context.Context, seq uint64, names []string, start time.Time, baseline bool) (Evidence, holding) {
 	ctx, cancel := context.WithCancel(ctx)
 	asks := &asks{pulling: map[string]bool{}}
 	defer asks.wg.Wait()
 	defer cancel()
 	limits := sv.opts.Limits
-	slow := sv.look(time.Now(), seq, names).timedOut
+	slow := sv.slow()
 	ev := Evidence{Name: sv.prof.Name}
-	done := func(f Freshness, note string) Evidence {
-		ev.Freshness, ev.Note, ev.Waited = f, note, time.Since(start)
-		return ev
+	done := func(f Freshness, l look) (Evidence, holding) {
+		ev.Freshness, ev.How, ev.Waited = f, l.how, time.Since(start)
+		if f == Fresh || f == Settled {
+			sv.heard()
+			return ev, l.held
+		}
+		ev.Note = l.why
+		sv.mu.Lock()
+		defer sv.mu.Unlock()
+		return ev, sv.held()
 	}
 	loaded := time.Time{} // when it was first seen loaded
 	for {
@@ -144,7 +166,7 @@ func (sv *server) await(ctx context.Context, seq uint64, names []string, start t
 		timeout := Timeout
 		switch {
 		case l.phase == phaseDead:
-			return done(Unavailable, l.why)
+			return done(Unavailable, l)
 		case l.phase == phaseLaunching:
 			until, timeout = later(start, l.since).Add(limits.LaunchWait), Installing
 		case l.phase == phaseWaiting:
@@ -152,13 +174,9 @@ func (sv *server) await(ctx context.Context, seq uint64, names []string, start t
 		case l.phase == phaseInitializing || l.state == loading:
 			until, timeout = start.Add(limits.IndexingWait), Indexing
 		case l.state == fresh:
-			ev.How = l.how
-			sv.heard()
-			return done(Fresh, "")
+			return done(Fresh, l)
 		case l.state == settled:
-			ev.How = l.how
-			sv.heard()
-			return done(Settled, "")
+			return done(Settled, l)
 		default:
 			if loaded.IsZero() {
 				loaded = now
@@ -176,7 +194,8 @@ func (sv *server) await(ctx context.Context, seq uint64, names []string, start t
 			if timeout == Timeout && !baseline {
 				sv.gaveUp()
 			}
-			return done(timeout, l.why)
+			l.how = ""
+			return done(timeout, l)
 		}
 		sv.ask(ctx, asks, l)
 		if !l.wake.IsZero() {
@@ -188,7 +207,8 @@ func (sv *server) await(ctx context.Context, seq uint64, names []string, start t
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return done(Timeout, "cancelled")
+			l.why, l.how = "cancelled", ""
+			return done(Timeout, l)
 		}
 		timer.Stop()
 	}
@@ -206,6 +226,13 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// slow reports whether a wait timed out and nothing was heard since.
+func (sv *server) slow() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.timedOut
 }
 
 func (sv *server) heard() {

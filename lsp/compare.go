@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"coedit/document"
+	"coedit/edits"
 	"coedit/internal/wire"
 )
 
@@ -23,13 +25,18 @@ func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
 		targets[t.sv] = t.seq
 	}
 	served := false
+	var unchecked []string
 	for _, c := range m.list {
-		path := c.After.Path
-		if path.IsZero() {
-			path = c.Before.Path
+		p := c.After.Path
+		if p.IsZero() {
+			p = c.Before.Path
 		}
-		served = served || len(s.profilesFor(path)) > 0
-		for _, sv := range s.need(path) {
+		if len(s.profilesFor(p.Rel())) == 0 {
+			unchecked = append(unchecked, p.Name())
+			continue
+		}
+		served = true
+		for _, sv := range s.need(p.Root(), p.Rel()) {
 			if _, ok := targets[sv]; !ok { // it was started after the change, or stopped since
 				sv.mu.Lock()
 				sv.open(c.After)
@@ -43,9 +50,9 @@ func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
 		if served {
 			return Report{Freshness: Untrusted, Note: untrustedNote}
 		}
-		return Report{Freshness: Unsupported}
+		return Report{Freshness: Unsupported, Unchecked: unchecked}
 	}
-	r := Report{BaselineKnown: true}
+	r := Report{BaselineKnown: true, Unchecked: unchecked}
 	cs := comparison{m: m, s: s}
 	for _, res := range s.awaitAll(ctx, targets, names) {
 		r.Servers = append(r.Servers, res.ev)
@@ -63,10 +70,9 @@ func (s *Servers) Diagnose(ctx context.Context, m Mark, b Baseline) Report {
 const untrustedNote = "the language server for these files runs code of the project, and the folder is not trusted: `coedit trust` allows it"
 
 type result struct {
-	sv        *server
-	ev        Evidence
-	held      map[string][]raw
-	truncated bool
+	sv   *server
+	ev   Evidence
+	held holding
 }
 
 // awaitAll waits for several servers at a time.
@@ -77,8 +83,8 @@ func (s *Servers) awaitAll(ctx context.Context, targets map[*server]uint64, name
 	start := time.Now()
 	for sv, seq := range targets {
 		wg.Go(func() {
-			r := result{sv: sv, ev: sv.await(ctx, seq, names[sv], start, false)}
-			r.held, r.truncated = sv.held()
+			r := result{sv: sv}
+			r.ev, r.held = sv.await(ctx, seq, names[sv], start, false)
 			mu.Lock()
 			out = append(out, r)
 			mu.Unlock()
@@ -89,21 +95,61 @@ func (s *Servers) awaitAll(ctx context.Context, targets map[*server]uint64, name
 	return out
 }
 
-// Current returns all that the servers say now, of these documents (opened
-// first) and all others, waiting as Diagnose does.
-func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot) (Report, []Diagnostic) {
+// Needed tells which of the files called rels, names with slashes below root,
+// to open so that a server speaks of all of them: one below each folder that
+// is a project's top. served is how many of rels there is a server for, be it
+// that it may not be started.
+func (s *Servers) Needed(root string, rels []string) (open []string, served int) {
+	tops := map[string][]string{} // profile → folders that hold a root marker
+	for _, rel := range rels {
+		for _, p := range s.opts.Profiles {
+			if slices.Contains(p.RootMarkers, path.Base(rel)) && !p.Skips(rel) {
+				tops[p.Name] = append(tops[p.Name], path.Dir(rel))
+			}
+		}
+	}
+	type project struct{ profile, top string }
+	has := map[project]bool{}
+	for _, rel := range rels {
+		list := s.profilesFor(rel)
+		if len(list) > 0 {
+			served++
+		}
+		for _, p := range list {
+			if p.LanguageID(rel) != p.LanguageID(p.Files[0]) {
+				continue // go.mod alone opens no package
+			}
+			top := ""
+			for _, t := range tops[p.Name] {
+				if (t == "." || strings.HasPrefix(rel, t+"/")) && len(t) > len(top) {
+					top = t
+				}
+			}
+			if pr := (project{p.Name, top}); !has[pr] {
+				has[pr] = true
+				open = append(open, rel)
+			}
+		}
+	}
+	return open, served
+}
+
+// Current returns all that the servers say now of these documents, opened
+// first, and of all others below roots, waiting as Diagnose does.
+func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot, roots ...string) (Report, []Diagnostic) {
 	names := s.openAll(snaps)
 	targets := map[*server]uint64{}
 	s.mu.Lock()
 	for _, sv := range s.byKey {
-		if _, ok := names[sv]; ok || len(snaps) == 0 {
+		if _, ok := names[sv]; ok || slices.Contains(roots, sv.root) {
 			targets[sv] = 0
 		}
 	}
 	s.mu.Unlock()
 	for sv := range targets {
 		targets[sv] = sv.position()
-		if len(snaps) == 0 {
+		if slices.Contains(roots, sv.root) {
+			names[sv] = nil
 			sv.mu.Lock()
 			for name := range sv.docs {
 				names[sv] = append(names[sv], name)
@@ -113,7 +159,7 @@ func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot) (Repor
 	}
 	if len(targets) == 0 {
 		for _, snap := range snaps {
-			if len(s.profilesFor(snap.Path)) > 0 {
+			if len(s.profilesFor(snap.Path.Rel())) > 0 {
 				return Report{Freshness: Untrusted, Note: untrustedNote}, nil
 			}
 		}
@@ -123,7 +169,7 @@ func (s *Servers) Current(ctx context.Context, snaps []document.Snapshot) (Repor
 	cs := comparison{s: s}
 	for _, res := range s.awaitAll(ctx, targets, names) {
 		r.Servers = append(r.Servers, res.ev)
-		cs.add(ctx, &r, res, nil, false)
+		cs.add(ctx, &r, res, holding{}, false)
 	}
 	r.finish()
 	return r, r.Current
@@ -137,6 +183,9 @@ func (r *Report) finish() {
 		if i := slices.Index(order, ev.Freshness); i > worst {
 			worst, r.Freshness, r.Note = i, ev.Freshness, ev.Note
 		}
+	}
+	if r.Truncated && r.Freshness == Fresh {
+		r.Freshness, r.Note = Settled, "the server has more to say than is kept"
 	}
 	for _, list := range [][]Diagnostic{r.New, r.Resolved, r.Current} {
 		slices.SortStableFunc(list, compareDiagnostics)
@@ -191,21 +240,23 @@ func withoutLines(message string) string {
 }
 
 // add compares what one server holds with what it held.
-func (c *comparison) add(ctx context.Context, r *Report, res result, old map[string][]raw, known bool) {
-	r.Truncated = r.Truncated || res.truncated
-	maps := map[string]lineMap{}
-	created := map[string]bool{}
-	for _, ch := range c.m.list {
-		maps[ch.name()] = newLineMap(ch)
-		created[ch.name()] = !ch.Before.Exists()
+func (c *comparison) add(ctx context.Context, r *Report, res result, old holding, known bool) {
+	r.Truncated = r.Truncated || res.held.truncated
+	maps, created := c.lineMaps(old, res.held)
+	lesser := func(name string, list []raw) []raw { // a server that gives up at an error takes its hints back
+		_, edited := maps[name]
+		return slices.DeleteFunc(slices.Clone(list), func(d raw) bool {
+			_, left := maps[name].forward(int(d.rng.Start.Line) + 1)
+			return d.severity != Error && (!edited || left)
+		})
 	}
-	for name, list := range res.held {
+	for name, list := range res.held.list {
 		lm := maps[name]
 		added := list
 		if known {
 			var gone []raw
-			added, gone = difference(old[name], list, lm)
-			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, gone)
+			added, gone = difference(old.list[name], list, lm)
+			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, lesser(name, gone))
 		}
 		r.Current = c.append(ctx, r.Current, res.sv, name, list)
 		if !known {
@@ -224,11 +275,41 @@ func (c *comparison) add(ctx context.Context, r *Report, res result, old map[str
 	if !known {
 		return
 	}
-	for name, list := range old {
-		if _, ok := res.held[name]; !ok {
-			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, list)
+	for name, list := range old.list {
+		if _, ok := res.held.list[name]; !ok {
+			r.Resolved = c.append(ctx, r.Resolved, res.sv, name, lesser(name, list))
 		}
 	}
+}
+
+// lineMaps returns how the lines of the files moved between two holdings, and
+// which files did not exist before. Others may have edited a document since
+// the first one was taken, or since the edit: then it is the difference of
+// the texts that the server spoke of.
+func (c *comparison) lineMaps(old, now holding) (maps map[string]lineMap, created map[string]bool) {
+	maps, created = map[string]lineMap{}, map[string]bool{}
+	for _, ch := range c.m.list {
+		name := ch.name()
+		created[name] = !ch.Before.Exists()
+		maps[name] = newLineMap(ch)
+		before, had := old.texts[name]
+		after, has := now.texts[name]
+		if had && has && (before.Text != ch.Before.Text || after.Text != ch.After.Text) {
+			maps[name] = mapBetween(before, after)
+		}
+	}
+	for name, before := range old.texts {
+		if after, ok := now.texts[name]; ok && before.Text != after.Text {
+			if _, ok := maps[name]; !ok {
+				maps[name] = mapBetween(before, after)
+			}
+		}
+	}
+	return maps, created
+}
+
+func mapBetween(before, after document.Snapshot) lineMap {
+	return newLineMap(Changed{Before: before, After: after, Edits: edits.Diff(before.Text, after.Text)})
 }
 
 // difference returns what of list is not in old and what of old is not in
@@ -310,11 +391,11 @@ func (c *comparison) text(ctx context.Context, sv *server, name string) (*wire.M
 	if c.texts == nil {
 		c.texts, c.paths = map[string]*wire.Mapper{}, map[string]document.Path{}
 	}
-	path := snap.Path
+	p := snap.Path
 	if !open {
 		var err error
-		if path, err = document.Roots(c.s.opts.Roots).Resolve("", name); err == nil && c.s.opts.Source != nil {
-			snap, err = c.s.opts.Source.Snapshot(ctx, path)
+		if p, err = document.Roots(c.s.opts.Roots).Resolve("", name); err == nil && c.s.opts.Source != nil {
+			snap, err = c.s.opts.Source.Snapshot(ctx, p)
 		}
 		if err != nil {
 			snap = document.Snapshot{}
@@ -324,6 +405,6 @@ func (c *comparison) text(ctx context.Context, sv *server, name string) (*wire.M
 	if syncable(snap) {
 		m = wire.NewMapper(snap.Text, enc)
 	}
-	c.texts[id], c.paths[name] = m, path
-	return m, path
+	c.texts[id], c.paths[name] = m, p
+	return m, p
 }

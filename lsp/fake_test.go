@@ -282,13 +282,49 @@ func TestLoadingIsSaid(t *testing.T) {
 	}
 }
 
+// A document is never moved back to a text that was looked at before.
+func TestOpenWithOlderText(t *testing.T) {
+	b, log := fakeBench(t, `{"capabilities":{"textDocumentSync":1},"script":[{"on":"didOpen","publish":{"version":1,"diagnostics":[]}},{"on":"didChange","version":2,"publish":{"version":2,"diagnostics":[]}},{"on":"didClose"}]}`, nil)
+	old := b.snap("a.fake")
+	b.servers.Open(old)
+	received(t, log, "didOpen")
+	b.write("a.fake", "NEWTEXT\n")
+	b.servers.Changed([]lsp.Changed{{Before: old, After: b.snap("a.fake")}})
+	b.servers.Current(t.Context(), []document.Snapshot{old})
+	now := b.snap("a.fake")
+	b.write("a.fake", "LASTTEXT\n")
+	b.servers.Changed([]lsp.Changed{{Before: now, After: b.snap("a.fake")}})
+	text := received(t, log, "LASTTEXT")
+	if i := strings.Index(text, "NEWTEXT"); strings.Contains(text[i:], `"text":"x`) {
+		t.Errorf("the server was given the old text again:\n%s", text)
+	}
+}
+
+// The wait's own first look must not use the barrier up.
+func TestBarrierIsAsked(t *testing.T) {
+	b, log := fakeBench(t, `{"capabilities":{},"script":[{"on":"didOpen","publish":{"version":1,"diagnostics":[]}},{"on":"barrier","error":{"code":-32601,"message":"no"}}]}`, func(o *lsp.Options) {
+		g := profile.Gopls()
+		o.Profiles[0].Rounds = map[string]string{"textDocument/didOpen": g.Rounds["textDocument/didOpen"]}
+		o.Profiles[0].ProgressTitle = g.ProgressTitle
+		o.Limits = lsp.Limits{LoadedWait: 3 * time.Second, TotalWait: 4 * time.Second}
+	})
+	s := b.snap("a.fake")
+	b.servers.Open(s)
+	received(t, log, "didOpen")
+	time.Sleep(300 * time.Millisecond) // the moment at which a barrier is due passes before anybody waits
+	if r, _ := b.servers.Current(t.Context(), []document.Snapshot{s}); r.Freshness == lsp.Timeout {
+		b, _ := os.ReadFile(log)
+		t.Errorf("timed out; the server received:\n%s", b)
+	}
+}
+
 func TestJunkAndFlood(t *testing.T) {
 	b, _ := fakeBench(t, `{"script":[
 		{"on":"initialized","junk":"Welcome to the server\n"},
 		{"on":"didOpen","publish":{"version":1,"diagnostics":[]}},
 		{"on":"didChange","junk":"half a line, then","publish":{"version":2,"flood":30000,"diagnostics":[{"line":0,"message":"`+strings.Repeat("m", 9000)+`"}]}}]}`, nil)
 	r := b.edit("a.fake", "x", "y")
-	if len(r.Current) != 20_000 || !r.Truncated {
+	if len(r.Current) != 20_000 || !r.Truncated || r.Freshness != lsp.Settled {
 		t.Errorf("%d held, truncated %v, %s", len(r.Current), r.Truncated, r.Freshness)
 	}
 	for _, d := range r.Current {

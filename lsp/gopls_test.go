@@ -241,7 +241,7 @@ func TestGoplsOutsideChange(t *testing.T) {
 	wantNone(t, "current", r.Current)
 	wantContains(t, "resolved", r.Resolved, "undefined: wobble")
 	b.outside("main.go", bad, b.snap("main.go"))
-	_, list := b.servers.Current(t.Context(), nil)
+	_, list := b.servers.Current(t.Context(), nil, b.root.Dir())
 	wantContains(t, "current", list, "main.go:4:10 error undefined: wobble")
 }
 
@@ -500,7 +500,7 @@ func TestGoplsConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	_, list := b.servers.Current(t.Context(), nil)
+	_, list := b.servers.Current(t.Context(), nil, b.root.Dir())
 	wantNone(t, "at the end", list)
 }
 

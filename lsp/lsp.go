@@ -94,9 +94,15 @@ func New(o Options) *Servers {
 type Changed struct {
 	Before, After document.Snapshot
 	Edits         []edits.Edit // of Before.Text; nil when unknown
+	// Gone is the absolute name of a file that is not there any more and that
+	// no path can name now, since a folder above it became something else.
+	Gone string
 }
 
 func (c Changed) name() string {
+	if c.Gone != "" {
+		return c.Gone
+	}
 	if c.After.Path.IsZero() {
 		return c.Before.Path.Name()
 	}
@@ -115,29 +121,31 @@ type target struct {
 }
 
 // A Baseline is what the servers held at a moment.
-type Baseline struct{ held map[*server]map[string][]raw } // missing: not known
+type Baseline struct{ held map[*server]holding } // missing: not known
 
-// profilesFor returns the profiles that serve the file at q.
-func (s *Servers) profilesFor(q document.Path) []profile.Profile {
+// profilesFor returns the profiles that serve the file called rel, a name with
+// slashes below its root.
+func (s *Servers) profilesFor(rel string) []profile.Profile {
 	var out []profile.Profile
 	for _, p := range s.opts.Profiles {
-		if p.Serves(q.Name()) && !p.Skips(q.Rel()) {
+		if p.Serves(rel) && !p.Skips(rel) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// need returns the servers of the document at p, started if they may be.
-func (s *Servers) need(p document.Path) []*server {
+// need returns the servers of the document called rel below root, started if
+// they may be.
+func (s *Servers) need(root, rel string) []*server {
 	var out []*server
-	for _, prof := range s.profilesFor(p) {
-		trusted := s.opts.Trusted(p.Root())
+	for _, prof := range s.profilesFor(rel) {
+		trusted := s.opts.Trusted(root)
 		if !trusted && prof.Runs != profile.RunsNone {
 			continue
 		}
 		s.mu.Lock()
-		k := key{prof.Name, p.Root()}
+		k := key{prof.Name, root}
 		sv := s.byKey[k]
 		if sv != nil && sv.trusted != trusted && !s.closed {
 			old := sv
@@ -147,7 +155,7 @@ func (s *Servers) need(p document.Path) []*server {
 			go func() { <-old.done; s.ending.Done() }()
 		}
 		if sv == nil && !s.closed {
-			sv = newServer(&s.opts, prof, p.Root(), trusted)
+			sv = newServer(&s.opts, prof, root, trusted)
 			s.byKey[k] = sv
 		}
 		s.mu.Unlock()
@@ -167,7 +175,7 @@ func (s *Servers) Open(snap document.Snapshot) { s.openAll([]document.Snapshot{s
 func (s *Servers) openAll(snaps []document.Snapshot) map[*server][]string {
 	out := map[*server][]string{}
 	for _, snap := range snaps {
-		for _, sv := range s.need(snap.Path) {
+		for _, sv := range s.need(snap.Path.Root(), snap.Path.Rel()) {
 			sv.mu.Lock()
 			sv.open(snap)
 			sv.mu.Unlock()
@@ -181,7 +189,7 @@ func (s *Servers) openAll(snaps []document.Snapshot) map[*server][]string {
 // else. It opens them where they are not, and waits for a bounded time; what
 // is not known then stays unknown.
 func (s *Servers) Before(ctx context.Context, snaps []document.Snapshot) Baseline {
-	b := Baseline{held: map[*server]map[string][]raw{}}
+	b := Baseline{held: map[*server]holding{}}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -198,11 +206,10 @@ func (s *Servers) Before(ctx context.Context, snaps []document.Snapshot) Baselin
 	for sv, names := range need {
 		wg.Go(func() {
 			seq := sv.position()
-			w := sv.await(ctx, seq, names, start, true)
+			w, held := sv.await(ctx, seq, names, start, true)
 			if w.Freshness == Fresh || w.Freshness == Settled {
-				all, _ := sv.held()
 				mu.Lock()
-				b.held[sv] = all
+				b.held[sv] = held
 				mu.Unlock()
 			}
 		})

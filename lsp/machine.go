@@ -79,10 +79,15 @@ func newMachine(cfg machineConfig) *machine {
 	}
 }
 
-// wasSent records that the notification method of item seq goes out now; name
-// and version are those of the document it opens or changes, name is "" else.
-func (m *machine) wasSent(now time.Time, seq uint64, method, name string, version int32) {
+// delivered records that item seq has gone out.
+func (m *machine) delivered(now time.Time, seq uint64) {
 	m.sent, m.sentAt = max(m.sent, seq), now
+}
+
+// wasSent records that the notification method goes out now; name and version
+// are those of the document it opens or changes, name is "" else.
+func (m *machine) wasSent(now time.Time, method, name string, version int32) {
+	m.sentAt = now
 	if title := m.cfg.rounds[method]; title != "" && m.missed < maxMissed {
 		m.owed[title]++
 	}

@@ -25,6 +25,11 @@ func rounds(c *machineConfig) {
 	c.rounds, c.prefix, c.loading, c.push = p.Rounds, p.ProgressTitle, p.LoadingTitles, p.Push
 }
 
+func (m *machine) send(now time.Time, seq uint64, method, name string, version int32) {
+	m.wasSent(now, method, name, version)
+	m.delivered(now, seq)
+}
+
 func (m *machine) want(t *testing.T, ms int, seq uint64, s state, how string) {
 	t.Helper()
 	v := m.verdict(at(ms), seq, []string{"a"})
@@ -35,11 +40,11 @@ func (m *machine) want(t *testing.T, ms int, seq uint64, s state, how string) {
 
 func TestMachineRounds(t *testing.T) {
 	m := testMachine(rounds)
-	m.wasSent(at(0), 1, "initialized", "", 0)
+	m.send(at(0), 1, "initialized", "", 0)
 	m.want(t, 1, 1, pending, "")
 	m.progress(at(2), "t1", "begin", "diagnosing initial workspace load")
 	m.progress(at(2), "t2", "begin", "Setting up workspace")
-	m.wasSent(at(3), 2, methodOpen, "a", 1)
+	m.send(at(3), 2, methodOpen, "a", 1)
 	m.want(t, 4, 2, loading, "")
 	m.progress(at(50), "t2", "end", "")
 	m.progress(at(51), "t1", "end", "")
@@ -50,8 +55,8 @@ func TestMachineRounds(t *testing.T) {
 	m.want(t, 60, 2, fresh, "progress")
 
 	// A newer change cancels the older one's round; the end of that proves nothing.
-	m.wasSent(at(100), 3, methodChange, "a", 2)
-	m.wasSent(at(101), 4, methodChange, "a", 3)
+	m.send(at(100), 3, methodChange, "a", 2)
+	m.send(at(101), 4, methodChange, "a", 3)
 	m.progress(at(102), "t4", "begin", "diagnosing changed files")
 	m.progress(at(103), "t4", "end", "")
 	m.want(t, 104, 3, pending, "")
@@ -70,7 +75,7 @@ func TestMachineRounds(t *testing.T) {
 
 func TestMachineMissingRounds(t *testing.T) {
 	m := testMachine(rounds)
-	m.wasSent(at(0), 1, methodOpen, "a", 1)
+	m.send(at(0), 1, methodOpen, "a", 1)
 	if v := m.verdict(at(10), 1, []string{"a"}); v.barrier || v.wake != at(0).Add(barrierAfter) {
 		t.Errorf("%+v", v)
 	}
@@ -87,20 +92,20 @@ func TestMachineMissingRounds(t *testing.T) {
 	m.want(t, 320, 1, pending, "")
 	m.want(t, 470, 1, settled, "version")
 	// Rounds are not believed in any more.
-	m.wasSent(at(500), 2, methodChange, "a", 2)
+	m.send(at(500), 2, methodChange, "a", 2)
 	m.published(at(510), "a", 2, true)
 	m.want(t, 700, 2, settled, "version")
 }
 
 func TestMachinePush(t *testing.T) {
 	m := testMachine(nil)
-	m.wasSent(at(0), 1, methodOpen, "a", 1)
+	m.send(at(0), 1, methodOpen, "a", 1)
 	m.want(t, 5000, 1, pending, "") // silence is no news
 	m.published(at(5000), "a", 0, false)
 	m.want(t, 5100, 1, pending, "")
 	m.want(t, 5150, 1, settled, "settle")
 
-	m.wasSent(at(6000), 2, methodChange, "a", 2)
+	m.send(at(6000), 2, methodChange, "a", 2)
 	m.published(at(6010), "a", 1, true) // late, for the old version
 	m.want(t, 9000, 2, pending, "")
 	m.published(at(9000), "a", 2, true)
@@ -115,7 +120,7 @@ func TestMachinePush(t *testing.T) {
 
 func TestMachineVersionFinal(t *testing.T) {
 	m := testMachine(func(c *machineConfig) { c.versionFinal = true })
-	m.wasSent(at(0), 1, methodOpen, "a", 1)
+	m.send(at(0), 1, methodOpen, "a", 1)
 	m.published(at(10), "a", 1, true)
 	m.want(t, 10, 1, fresh, "version")
 }
@@ -126,7 +131,7 @@ func TestMachinePull(t *testing.T) {
 		want state
 	}{{profile.PushNone, fresh}, {profile.PushUnknown, pending}, {profile.PushAlso, pending}} {
 		m := testMachine(func(c *machineConfig) { c.pull, c.push = true, test.push })
-		m.wasSent(at(0), 1, methodOpen, "a", 1)
+		m.send(at(0), 1, methodOpen, "a", 1)
 		if v := m.verdict(at(1), 1, []string{"a"}); v.state != pending || len(v.pull) != 1 {
 			t.Errorf("%+v", v)
 		}
@@ -136,7 +141,7 @@ func TestMachinePull(t *testing.T) {
 			m.want(t, 155, 1, settled, "pull")
 		}
 		// A pull asked before a later change says nothing of it.
-		m.wasSent(at(200), 2, methodChange, "a", 2)
+		m.send(at(200), 2, methodChange, "a", 2)
 		m.pulled(at(201), "a", 1, false)
 		if v := m.verdict(at(500), 2, []string{"a"}); v.state != pending || len(v.pull) != 1 {
 			t.Errorf("%+v", v)
@@ -166,7 +171,7 @@ func (s *simulated) step(b byte, m *machine, now time.Time) {
 	case 0: // send
 		s.sent++
 		method := []string{methodOpen, methodChange, methodSave, methodWatched, methodClose}[int(b/3)%5]
-		m.wasSent(now, uint64(s.sent), method, "a", int32(s.sent))
+		m.send(now, uint64(s.sent), method, "a", int32(s.sent))
 		s.inbox = append(s.inbox, method)
 	case 1: // begin the next round
 		if len(s.inbox) > 0 {

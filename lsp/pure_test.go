@@ -214,20 +214,23 @@ func TestIntroduced(t *testing.T) {
 
 func TestStoreBounds(t *testing.T) {
 	s := newStore()
-	many := make([]raw, maxHeld)
+	many := make([]raw, maxHeld+1)
 	for i := range many {
 		many[i] = raw{severity: Warning, rng: protocol.Range{Start: protocol.Position{Line: uint32(i)}}}
 	}
 	s.set(s.push, "a", many)
 	s.set(s.push, "b", []raw{rawAt(1, "E")})
-	if s.held != maxHeld || !s.truncated || len(s.push["b"]) != 0 {
-		t.Errorf("held %d", s.held)
+	if s.lesser != maxHeld || len(s.dropped) != 1 || len(s.push["b"]) != 1 {
+		t.Errorf("%d lesser, dropped %v, an error kept for many warnings: %v", s.lesser, s.dropped, s.push["b"])
 	}
 	s.forget("a")
+	if len(s.dropped) != 0 {
+		t.Errorf("still truncated: %v", s.dropped)
+	}
 	s.set(s.push, "b", []raw{rawAt(1, "E"), rawAt(2, "E")})
 	s.set(s.pull, "b", []raw{rawAt(2, "E"), rawAt(3, "E")})
-	if got := s.all()["b"]; len(got) != 3 || s.held != 4 {
-		t.Errorf("%v, held %d", got, s.held)
+	if got := s.all()["b"]; len(got) != 3 || s.errors != 4 || s.lesser != 0 {
+		t.Errorf("%v, held %d and %d", got, s.errors, s.lesser)
 	}
 }
 

@@ -300,11 +300,14 @@ func (sv *server) sendQueued(conn *wire.Conn) error {
 			if i+1 < len(list) && list[i+1].seq == seq {
 				seq-- // an item is sent when its last notification is
 			}
-			sv.mach.wasSent(time.Now(), seq, n.method, n.name, n.version)
+			sv.mach.wasSent(time.Now(), n.method, n.name, n.version)
 			sv.mu.Unlock()
 			if err := conn.Notify(n.method, params); err != nil {
 				return err
 			}
+			sv.mu.Lock()
+			sv.mach.delivered(time.Now(), seq) // not before: a pull must not overtake it
+			sv.mu.Unlock()
 		}
 		sv.mu.Lock()
 		sv.touch()

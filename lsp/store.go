@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxHeld    = 20_000  // diagnostics kept a server
+	maxHeld    = 20_000  // errors kept a server, and as many lesser findings
 	maxMessage = 4 << 10 // bytes kept of a message
 )
 
@@ -28,25 +28,47 @@ type raw struct {
 // one of its file, each pull the former pull.
 type store struct {
 	push, pull map[string][]raw // by absolute file name; the slices are never changed
-	held       int
-	truncated  bool // something was dropped since it was last empty
+	errors     int
+	lesser     int
+	dropped    map[string]bool // names of files of which not all is kept
 }
 
-func newStore() store { return store{push: map[string][]raw{}, pull: map[string][]raw{}} }
+func newStore() store {
+	return store{push: map[string][]raw{}, pull: map[string][]raw{}, dropped: map[string]bool{}}
+}
 
 func (s *store) set(of map[string][]raw, name string, list []raw) {
-	s.held -= len(of[name])
-	if room := maxHeld - s.held; len(list) > room {
-		slices.SortStableFunc(list, func(a, b raw) int { return cmp.Compare(a.severity, b.severity) })
-		list = list[:max(room, 0)]
-		s.truncated = true
+	s.count(of[name], -1)
+	delete(of, name)
+	delete(s.dropped, name)
+	kept := list[:0]
+	errors, lesser := maxHeld-s.errors, maxHeld-s.lesser
+	for _, d := range list {
+		room := &lesser
+		if d.severity == Error {
+			room = &errors
+		}
+		if *room <= 0 {
+			s.dropped[name] = true
+			continue
+		}
+		*room--
+		kept = append(kept, d)
 	}
-	if len(list) == 0 {
-		delete(of, name)
-		return
+	if len(kept) > 0 {
+		of[name] = kept
+		s.count(kept, 1)
 	}
-	of[name] = list
-	s.held += len(list)
+}
+
+func (s *store) count(list []raw, by int) {
+	for _, d := range list {
+		if d.severity == Error {
+			s.errors += by
+		} else {
+			s.lesser += by
+		}
+	}
 }
 
 func (s *store) forget(name string) {
@@ -106,7 +128,7 @@ func rawOf(list []protocol.Diagnostic) []raw {
 	}
 	if len(out) > maxHeld {
 		slices.SortStableFunc(out, func(a, b raw) int { return cmp.Compare(a.severity, b.severity) })
-		out = slices.Clip(out[:maxHeld+1]) // one too many, so that set notices
+		out = slices.Clip(out[:min(len(out), 2*maxHeld+1)]) // one too many, so that set notices
 	}
 	return out
 }

@@ -26,17 +26,13 @@ const (
 // syncable reports whether s can be open in a server: it exists and is text.
 func syncable(s document.Snapshot) bool { return s.Exists() && s.Problem == nil }
 
-// open queues what makes snap open with its text. mu is held.
+// open queues what makes snap open. One that is open stays as it is: every
+// change of it comes through apply, in the order in which it became true, and
+// snap may be older. mu is held.
 func (sv *server) open(snap document.Snapshot) {
 	name := snap.Path.Name()
 	if d, ok := sv.docs[name]; ok {
 		d.used = sv.enqueued
-		if d.snap.Text != snap.Text && syncable(snap) {
-			sv.enqueued++
-			for _, n := range sv.changeNotes(d, Changed{Before: d.snap, After: snap}) {
-				sv.push(n)
-			}
-		}
 		return
 	}
 	if syncable(snap) && sv.serves(name) {
@@ -98,7 +94,7 @@ func (sv *server) apply(list []Changed) bool {
 		name := c.name()
 		d, open := sv.docs[name]
 		wanted := sv.serves(name) || sv.watches(name) && !sv.skips(name)
-		if c.Before.Revision == c.After.Revision && (!open || d.snap.Text == c.After.Text) {
+		if open && syncable(c.After) && d.snap.Text == c.After.Text || !open && c.Before.Revision == c.After.Revision {
 			continue
 		}
 		switch {

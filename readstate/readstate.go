@@ -105,8 +105,8 @@ type seen struct {
 // not exist is recorded too: the agent knows that it is gone.
 func (l *Ledger) Record(s document.Snapshot, shown ...Span) {
 	e := l.entry(s.Path)
-	if e.Revision != s.Revision {
-		l.drop(e)
+	if e.Revision != s.Revision || e.HasText && (s.Problem != nil || e.Text != s.Text) {
+		l.drop(e) // another text, be it that the same bytes are decoded otherwise now
 		e.Baseline = Baseline{Revision: s.Revision}
 	}
 	if !e.HasText && s.Problem == nil {
@@ -114,9 +114,11 @@ func (l *Ledger) Record(s document.Snapshot, shown ...Span) {
 		l.text += len(s.Text)
 	}
 	l.spans -= len(e.Spans)
-	e.Spans = Union(e.Spans, shown)
+	if s.Problem == nil { // else what was shown is not its text
+		e.Spans = Union(e.Spans, shown)
+	}
 	total := document.Lines(s.Text).Count()
-	e.Whole = e.Whole || total == 0 && s.Problem == nil || len(e.Spans) == 1 && e.Spans[0].First <= 1 && e.Spans[0].Last >= total
+	e.Whole = s.Problem == nil && (e.Whole || total == 0 || len(e.Spans) == 1 && e.Spans[0].First <= 1 && e.Spans[0].Last >= total)
 	if e.Whole {
 		e.Spans = nil
 	}

@@ -22,8 +22,9 @@ const (
 	TempSuffix = ".tmp"
 )
 
-// young is how long a file's times are no proof that it is unchanged: file
-// systems with coarse times give two writes the same one.
+// young is how old a file must be when it is read for its times to prove later
+// that it is unchanged: file systems with coarse times give two writes the
+// same one.
 const young = 2 * time.Second
 
 // cacheBytes bounds the snapshots kept to save a second read.
@@ -132,11 +133,13 @@ func (d *Disk) snapshot(ctx context.Context, p document.Path, cached bool) (docu
 	if before.Size() > document.MaxSize {
 		return document.Snapshot{}, &document.Error{Name: p.Name(), Err: document.ErrTooLarge, Detail: sizes(before.Size())}
 	}
+	charset := d.charset(p)
 	if cached {
-		if s, ok := d.recall(p, stampOf(before)); ok {
+		if s, ok := d.recall(p, stampOf(before), charset); ok {
 			return s, nil
 		}
 	}
+	read := time.Now()
 	b, err := d.read(f, before.Size())
 	if err != nil {
 		return document.Snapshot{}, wrap(p, err)
@@ -144,10 +147,10 @@ func (d *Disk) snapshot(ctx context.Context, p document.Path, cached bool) (docu
 	if len(b) > document.MaxSize {
 		return document.Snapshot{}, &document.Error{Name: p.Name(), Err: document.ErrTooLarge, Detail: sizes(int64(len(b)))}
 	}
-	s := document.NewSnapshot(p, b, d.charset(p), document.Origin{Kind: document.OriginDisk})
+	s := document.NewSnapshot(p, b, charset, document.Origin{Kind: document.OriginDisk})
 	after, err := d.fs.Stat(f)
-	if err == nil && stampOf(after) == stampOf(before) && after.Size() == int64(len(b)) {
-		d.remember(p, stampOf(after), s)
+	if err == nil && stampOf(after) == stampOf(before) && after.Size() == int64(len(b)) && !stampOf(after).young(read, young) {
+		d.remember(p, stampOf(after), charset, s)
 	}
 	return s, nil
 }
@@ -225,11 +228,11 @@ func (d *Disk) read(f *os.File, size int64) ([]byte, error) {
 	}
 }
 
-func (d *Disk) recall(p document.Path, s stamp) (document.Snapshot, bool) {
+func (d *Disk) recall(p document.Path, s stamp, charset string) (document.Snapshot, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known[p]
-	if e == nil || e.stamp != s || s.young() || e.charset != d.charset(p) {
+	if e == nil || e.stamp != s || e.charset != charset {
 		return document.Snapshot{}, false
 	}
 	d.clock++
@@ -237,14 +240,14 @@ func (d *Disk) recall(p document.Path, s stamp) (document.Snapshot, bool) {
 	return e.snap, true
 }
 
-func (d *Disk) remember(p document.Path, st stamp, s document.Snapshot) {
+func (d *Disk) remember(p document.Path, st stamp, charset string, s document.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.known[p]; e != nil {
 		d.bytes -= 2 * len(e.snap.Bytes)
 	}
 	d.clock++
-	d.known[p] = &entry{stamp: st, charset: d.charset(p), snap: s, used: d.clock}
+	d.known[p] = &entry{stamp: st, charset: charset, snap: s, used: d.clock}
 	d.bytes += 2 * len(s.Bytes)
 	for d.bytes > cacheBytes && len(d.known) > 1 {
 		var oldest document.Path

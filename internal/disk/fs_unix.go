@@ -19,11 +19,6 @@ type stamp struct {
 	ino, dev     uint64
 }
 
-func (s stamp) young() bool {
-	now := time.Now()
-	return now.Sub(s.mtime) < young || now.Sub(s.ctime) < young
-}
-
 func asErrno(err error) syscall.Errno {
 	var e syscall.Errno
 	errors.As(err, &e)

@@ -15,8 +15,6 @@ type stamp struct {
 	mtime, ctime time.Time
 }
 
-func (s stamp) young() bool { return true }
-
 func asErrno(err error) syscall.Errno {
 	var e syscall.Errno
 	errors.As(err, &e)

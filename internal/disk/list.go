@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"coedit/document"
 )
@@ -22,7 +23,9 @@ var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_mod
 
 // List returns the regular files below root with a value that changes when
 // size, times or inode do. Folders of version control and node_modules are
-// left out, links are not followed; complete is false past 100,000 files.
+// left out, links are not followed; complete is false past 100,000 files and
+// where a folder could not be read. A file that changed right before has
+// another value the next time.
 func (d *Disk) List(ctx context.Context, root document.Root) (files map[string]uint64, complete bool, err error) {
 	p, err := root.Resolve(".")
 	if err != nil {
@@ -32,30 +35,37 @@ func (d *Disk) List(ctx context.Context, root document.Root) (files map[string]u
 	if err != nil {
 		return nil, false, err
 	}
-	files, complete = map[string]uint64{}, true
-	if err := d.list(ctx, r, ".", files); errors.Is(err, errFull) {
-		complete = false
-	} else if err != nil {
+	l := lister{disk: d, root: r, files: map[string]uint64{}, now: time.Now()}
+	if err := l.list(ctx, "."); err != nil && !errors.Is(err, errFull) {
 		return nil, false, err
+	} else if err != nil {
+		l.partly = true
 	}
-	return files, complete, nil
+	return l.files, !l.partly, nil
+}
+
+type lister struct {
+	disk   *Disk
+	root   *os.Root
+	files  map[string]uint64
+	now    time.Time
+	partly bool // something could not be read
 }
 
 var errFull = errors.New("too many files")
 
-func (d *Disk) list(ctx context.Context, r *os.Root, dir string, files map[string]uint64) error {
+func (l *lister) list(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := r.Open(dir)
+	f, err := l.root.Open(dir)
 	if err != nil {
-		return nil // vanished or not ours to read: as if empty
+		l.partly = l.partly || !errors.Is(err, fs.ErrNotExist)
+		return nil
 	}
 	entries, err := f.ReadDir(-1)
 	f.Close()
-	if err != nil {
-		return nil
-	}
+	l.partly = l.partly || err != nil && !errors.Is(err, fs.ErrNotExist)
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
@@ -63,18 +73,25 @@ func (d *Disk) list(ctx context.Context, r *os.Root, dir string, files map[strin
 			if skipped[e.Name()] {
 				continue
 			}
-			if err := d.list(ctx, r, name, files); err != nil {
+			if err := l.list(ctx, name); err != nil {
 				return err
 			}
 		case e.Type().IsRegular():
 			if temporaryName(e.Name()) {
 				continue
 			}
-			if len(files) >= maxListed {
+			if len(l.files) >= maxListed {
 				return errFull
 			}
-			if info, err := e.Info(); err == nil {
-				files[name] = stampOf(info).sum(info)
+			info, err := e.Info()
+			if err != nil {
+				l.partly = l.partly || !errors.Is(err, fs.ErrNotExist)
+				continue
+			}
+			st := stampOf(info)
+			l.files[name] = st.sum(info)
+			if st.young(l.now, st.tick()) {
+				l.files[name] ^= uint64(l.now.UnixNano())
 			}
 		}
 	}
@@ -87,6 +104,15 @@ func temporaryName(name string) bool {
 	id, ok2 := strings.CutSuffix(id, TempSuffix)
 	_, err := hex.DecodeString(id)
 	return ok && ok2 && len(id) == 16 && err == nil
+}
+
+// tick is how long the file system may give two writes the same time: its
+// times have whole seconds, or those of the kernel's clock.
+func (s stamp) tick() time.Duration {
+	if s.mtime.Nanosecond() == 0 {
+		return young
+	}
+	return 20 * time.Millisecond
 }
 
 func (s stamp) sum(info fs.FileInfo) uint64 {

@@ -17,3 +17,8 @@ func stampOf(info fs.FileInfo) stamp {
 func (s stamp) inode() uint64 { return s.ino }
 
 func changed(s stamp, _ fs.FileInfo) uint64 { return uint64(s.ctime.UnixNano()) }
+
+// young reports whether the file had changed less than d before now.
+func (s stamp) young(now time.Time, d time.Duration) bool {
+	return now.Sub(s.mtime) < d || now.Sub(s.ctime) < d
+}

@@ -17,3 +17,6 @@ func (s stamp) inode() uint64 { return 0 }
 
 // changed leaves the change time out: there is none here.
 func changed(_ stamp, _ fs.FileInfo) uint64 { return 0 }
+
+// young reports whether the file had changed less than d before now.
+func (s stamp) young(now time.Time, d time.Duration) bool { return now.Sub(s.mtime) < d }

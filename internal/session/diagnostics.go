@@ -2,23 +2,19 @@ package session
 
 import (
 	"context"
+	"strings"
 
 	"coedit/document"
 	"coedit/lsp"
 )
 
+// maxOpened bounds the documents opened to have a server speak of a folder.
+const maxOpened = 20
+
 // Diagnostics returns what the language servers hold now, after every change
-// on disk has been found and told to them. With files, those are opened first;
-// without, everything the servers speak of is meant.
-func (s *Session) Diagnostics(ctx context.Context, files []document.Path) (lsp.Report, []lsp.Diagnostic, error) {
-	snaps := make([]document.Snapshot, 0, len(files))
-	for _, p := range files {
-		snap, err := s.Snapshot(ctx, p)
-		if err != nil {
-			return lsp.Report{}, nil, err
-		}
-		snaps = append(snaps, snap)
-	}
+// on disk has been found and told to them: of file, of the folder, or of all
+// the roots where both are zero. Servers that it needs are started.
+func (s *Session) Diagnostics(ctx context.Context, file, folder document.Path) (lsp.Report, []lsp.Diagnostic, error) {
 	if s.o.Servers == nil {
 		return lsp.Report{Freshness: lsp.Skipped}, nil, nil
 	}
@@ -26,7 +22,73 @@ func (s *Session) Diagnostics(ctx context.Context, files []document.Path) (lsp.R
 	if err != nil {
 		return lsp.Report{}, nil, err
 	}
-	r, list := s.o.Servers.Current(ctx, snaps)
+	var snaps []document.Snapshot
+	var roots []string
+	if !file.IsZero() {
+		snap, err := s.Snapshot(ctx, file)
+		if err != nil {
+			return lsp.Report{}, nil, err
+		}
+		snaps = append(snaps, snap)
+	} else {
+		var all bool
+		if snaps, roots, all, err = s.needed(ctx, folder); err != nil {
+			return lsp.Report{}, nil, err
+		}
+		if len(roots) == 0 {
+			return lsp.Report{Freshness: lsp.Unsupported}, nil, nil
+		}
+		whole = whole && all
+	}
+	s.open(snaps...)
+	r, list := s.o.Servers.Current(ctx, snaps, roots...)
 	doubt(&r, !whole)
 	return r, list, nil
+}
+
+// needed returns the documents to open so that servers speak of all of a
+// folder, or of everything, and the roots that hold files which a server
+// checks. all is false when there are too many of those documents.
+func (s *Session) needed(ctx context.Context, folder document.Path) (snaps []document.Snapshot, roots []string, all bool, err error) {
+	all = true
+	for _, root := range s.o.Roots {
+		if !folder.IsZero() && folder.Root() != root.Dir() {
+			continue
+		}
+		files := s.o.Workspace.Files(root.Dir())
+		open, served := s.o.Servers.Needed(root.Dir(), files)
+		if !folder.IsZero() && folder.Rel() != "." {
+			below := files[:0]
+			for _, name := range files {
+				if strings.HasPrefix(name, folder.Rel()+"/") {
+					below = append(below, name)
+				}
+			}
+			_, served = s.o.Servers.Needed(root.Dir(), below)
+		}
+		if served == 0 {
+			continue
+		}
+		roots = append(roots, root.Dir())
+		for _, name := range open {
+			p, err := root.Resolve(name)
+			if err != nil || s.MayLook(p) != nil {
+				continue
+			}
+			if len(snaps) == maxOpened {
+				all = false
+				break
+			}
+			snap, err := s.o.Workspace.Snapshot(ctx, p)
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, nil, false, err
+				}
+				all = false
+				continue
+			}
+			snaps = append(snaps, snap)
+		}
+	}
+	return snaps, roots, all, nil
 }

@@ -163,6 +163,9 @@ func (a *attempt) overlap(plan edits.Plan, seen []sight, out *Outcome) error {
 				return a.s.refuse(x, ext)
 			}
 		}
+		if x.external != nil && len(out.External) >= maxNotices {
+			x.external.whole = false // named only
+		}
 		if x.external != nil {
 			out.External = append(out.External, *x.external)
 		}
@@ -209,6 +212,9 @@ func (s *Session) record(seen []sight, plan edits.Plan, applied workspace.Applie
 func moved(x sight, c edits.Change, before, after document.Snapshot) []readstate.Span {
 	if !before.Exists() {
 		return []readstate.Span{{First: 1, Last: max(1, document.Lines(after.Text).Count())}}
+	}
+	if len(before.Text)+edits.Grow(c.Edits) != len(after.Text) {
+		after.Text = "\ufeff" + after.Text // as the edits made it: a mark is no text
 	}
 	spans := spansOf(x.base, before.Text)
 	if x.over {

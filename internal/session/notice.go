@@ -14,6 +14,7 @@ type External struct {
 	Origin   document.Origin
 	Sessions []string // when coedit made all of it: for which sessions
 	Change   string   // "modified", "created" or "deleted"
+	Back     bool     // the agent was told of another change, and the text it had seen is back
 	Hunks    []edits.Hunk
 	Cut      bool // the change is larger than what Hunks show, or its text is not known any more
 	whole    bool // Hunks are all of it
@@ -101,13 +102,15 @@ func (s *Session) notice(snap document.Snapshot, hunks bool) (External, bool) {
 	defer s.mu.Unlock()
 	p := snap.Path
 	base, ok := s.seen.Baseline(p)
-	if !ok || base.Revision == snap.Revision {
-		delete(s.told, p) // back to what the agent knows: the next change is news
+	told, was := s.told[p]
+	if !ok || s.MayLook(p) != nil || was && told == snap.Revision {
 		return External{}, false
 	}
-	if told, ok := s.told[p]; ok && told == snap.Revision || s.MayLook(p) != nil {
-		return External{}, false
+	if base.Revision == snap.Revision {
+		delete(s.told, p)
+		return External{Path: p, Origin: snap.Origin, Change: "modified", Back: true}, was
 	}
+	s.dirty = true
 	steps, own := s.o.Workspace.OwnSince(p, base.Revision)
 	if own && onlyBy(steps, own, s.o.Name) {
 		return External{}, false

@@ -23,7 +23,8 @@ type Servers interface {
 	Open(document.Snapshot)
 	Before(context.Context, []document.Snapshot) lsp.Baseline
 	Diagnose(context.Context, lsp.Mark, lsp.Baseline) lsp.Report
-	Current(context.Context, []document.Snapshot) (lsp.Report, []lsp.Diagnostic)
+	Needed(root string, files []string) (open []string, served int)
+	Current(ctx context.Context, snaps []document.Snapshot, roots ...string) (lsp.Report, []lsp.Diagnostic)
 }
 
 // Options join a Session to what it works on.
@@ -141,28 +142,42 @@ func (s *Session) MayLook(p document.Path) error {
 // reports whether the same key at the same revision was shown the time before
 // (then nothing is recorded and the caller says so in one line instead).
 func (s *Session) Shown(snap document.Snapshot, key string, spans []readstate.Span) (repeated bool) {
+	if s.shown(snap, key, spans) {
+		return true
+	}
+	if s.o.Servers != nil && snap.Problem == nil {
+		s.opening.Go(func() {
+			// listed before the first server starts, so that what changes from
+			// then on is found
+			s.listed.Do(func() { _, _ = s.o.Workspace.Scan(context.Background(), s.o.Roots) })
+			s.open(snap)
+		})
+	}
+	return false
+}
+
+func (s *Session) shown(snap document.Snapshot, key string, spans []readstate.Span) (repeated bool) {
 	s.mu.Lock()
-	r := s.repeats[snap.Path]
+	defer s.mu.Unlock()
 	now := repeat{revision: snap.Revision, key: key}
-	if r == now {
+	if s.repeats[snap.Path] == now && s.seen.Check(snap) == nil {
 		delete(s.repeats, snap.Path)
-		s.mu.Unlock()
 		return true
 	}
 	s.repeats[snap.Path] = now
 	s.seen.Record(snap, spans...)
 	s.told[snap.Path] = snap.Revision
 	s.dirty = true
-	s.mu.Unlock()
-	if s.o.Servers != nil && snap.Problem == nil {
-		s.opening.Go(func() {
-			// listed before the first server starts, so that what changes from
-			// then on is found
-			s.listed.Do(func() { _, _ = s.o.Workspace.Scan(context.Background(), s.o.Roots) })
-			s.o.Servers.Open(snap)
-		})
-	}
 	return false
+}
+
+// open opens documents in their servers, with the text that is current when
+// they have it.
+func (s *Session) open(snaps ...document.Snapshot) {
+	for _, snap := range snaps {
+		s.o.Servers.Open(snap)
+		s.o.Workspace.Catch(snap)
+	}
 }
 
 // A repeat is how a document was read last.
@@ -305,8 +320,11 @@ func (a *attempt) run(ctx context.Context, again bool) (Outcome, error) {
 	}
 	a.ask(ctx, seen)
 	applied, err := w.Apply(ctx, s.o.Name, plan)
-	if err != nil {
+	if err != nil && applied.After == nil {
 		return Outcome{}, err
+	}
+	if err != nil { // the change was made all the same
+		out.Notices = append(out.Notices, err.Error())
 	}
 	a.mark = applied.Mark
 	out.Before, out.After, out.Entry = applied.Before, applied.After, applied.Entry
@@ -327,6 +345,7 @@ func (a *attempt) ask(ctx context.Context, seen []sight) {
 	for i, x := range seen {
 		snaps[i] = x.snap
 	}
+	a.s.open(snaps...)
 	a.before = a.s.o.Servers.Before(ctx, snaps)
 }
 

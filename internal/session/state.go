@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"coedit/document"
 	"coedit/readstate"
 )
 
@@ -25,6 +26,7 @@ type stateEntry struct {
 	Revision string   `json:"revision"`
 	Whole    bool     `json:"whole,omitempty"`
 	Spans    [][2]int `json:"spans,omitempty"`
+	Told     string   `json:"told,omitempty"` // the revision told of last, where it is another
 }
 
 // load restores the baselines that an earlier run kept. A file that can't be
@@ -54,6 +56,10 @@ func (s *Session) load() {
 			base.Spans = append(base.Spans, readstate.Span{First: sp[0], Last: sp[1]})
 		}
 		s.seen.Restore(p, base)
+		var told document.Revision
+		if n, err := hex.Decode(told[:], []byte(e.Told)); err == nil && n == len(told) {
+			s.told[p] = told
+		}
 	}
 }
 
@@ -79,14 +85,22 @@ func (s *Session) save() error {
 		for _, sp := range b.Spans {
 			e.Spans = append(e.Spans, [2]int{sp.First, sp.Last})
 		}
+		if told, ok := s.told[p]; ok && told != b.Revision {
+			e.Told = hex.EncodeToString(told[:])
+		}
 		f.Seen = append(f.Seen, e)
 	}
 	s.mu.Unlock()
 	b, err := json.Marshal(f)
-	if err != nil {
-		return err
+	if err == nil {
+		err = replaceFile(s.o.StateFile, b)
 	}
-	return replaceFile(s.o.StateFile, b)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.dirty = true // the next one tries again
+	}
+	return err
 }
 
 // replaceFile writes one of coedit's own files, readable by its user alone.

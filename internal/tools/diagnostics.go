@@ -39,7 +39,7 @@ func runDiagnostics(ctx context.Context, c *call) (Result, error) {
 		return Result{}, err
 	}
 	least := map[string]lsp.Severity{"": 2, "error": 1, "warning": 2, "information": 3, "hint": 4}[a.Severity]
-	var files []document.Path
+	var file, folder document.Path
 	scope := ""
 	if a.FilePath != "" {
 		p, err := c.resolve(a.FilePath)
@@ -51,11 +51,13 @@ func runDiagnostics(ctx context.Context, c *call) (Result, error) {
 		if err != nil {
 			return Result{}, c.notFound(ctx, p)
 		}
-		if !info.IsDir() {
-			files = append(files, p)
+		if info.IsDir() {
+			folder = p
+		} else {
+			file = p
 		}
 	}
-	report, all, err := c.s.Diagnostics(ctx, files)
+	report, all, err := c.s.Diagnostics(ctx, file, folder)
 	if err != nil {
 		return Result{}, err
 	}
@@ -73,15 +75,24 @@ func runDiagnostics(ctx context.Context, c *call) (Result, error) {
 			shown = append(shown, d)
 		}
 	}
-	return c.diagnosticsResult(report, shown, hidden), nil
+	what := "the files of this workspace"
+	switch {
+	case !file.IsZero():
+		what = "this file"
+	case !folder.IsZero():
+		what = "the files of this folder"
+	}
+	return c.diagnosticsResult(report, what, shown, hidden), nil
 }
 
 // maxListed bounds the diagnostics listed by the Diagnostics tool.
 const maxListed = 100
 
-func (c *call) diagnosticsResult(report lsp.Report, shown []lsp.Diagnostic, hidden int) Result {
+func (c *call) diagnosticsResult(report lsp.Report, what string, shown []lsp.Diagnostic, hidden int) Result {
 	var b strings.Builder
-	if s := freshnessText(report); s != "" {
+	if report.Freshness == lsp.Unsupported {
+		fmt.Fprintf(&b, "No language server checks %s.\n", what)
+	} else if s := freshnessText(report); s != "" {
 		b.WriteString(s + "\n")
 	} else if report.Freshness == lsp.Skipped {
 		b.WriteString("No language server is running here.\n")
@@ -95,7 +106,11 @@ func (c *call) diagnosticsResult(report lsp.Report, shown []lsp.Diagnostic, hidd
 		b.WriteString(c.diagnosticLine(d) + "\n")
 	}
 	if len(shown) == 0 && known {
-		b.WriteString("Clean: nothing of this severity.\n")
+		names := make([]string, len(report.Servers))
+		for i, ev := range report.Servers {
+			names[i] = ev.Name
+		}
+		fmt.Fprintf(&b, "Clean: %s says nothing of this severity.\n", strings.Join(names, ", "))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "(%s in files that may not be looked at)\n", count(hidden, "diagnostic"))
@@ -106,5 +121,5 @@ func (c *call) diagnosticsResult(report lsp.Report, shown []lsp.Diagnostic, hidd
 		items = append(items, c.structuredDiagnostics([]lsp.Diagnostic{d})...)
 	}
 	return Result{Text: strings.TrimSuffix(b.String(), "\n"), Structured: map[string]any{
-		"freshness": string(report.Freshness), "items": items, "total": len(shown), "truncated": len(shown) > maxListed, "servers": servers}}
+		"freshness": string(report.Freshness), "items": items, "total": len(shown), "truncated": len(shown) > maxListed || report.Truncated, "servers": servers}}
 }

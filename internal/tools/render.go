@@ -87,6 +87,11 @@ func by(e session.External) string {
 	return "on disk, by a person or another program"
 }
 
+const (
+	maxExternal = 20  // changes of others shown with their hunks
+	maxNamed    = 100 // changes of others named; more are counted
+)
+
 // externals words the changes of others, in one block, and lists them for the
 // structured form.
 func (c *call) externals(list []session.External) (string, []map[string]any) {
@@ -99,10 +104,17 @@ func (c *call) externals(list []session.External) (string, []map[string]any) {
 		}
 		m := map[string]any{"filePath": e.Path.Name(), "change": e.Change, "origin": originOf(e)}
 		out = append(out, m)
-		if i >= 20 {
+		switch {
+		case i >= maxNamed:
+			continue
+		case e.Back:
+			fmt.Fprintf(&b, "\n- %s: what you were told of was taken back, it is as you saw it before", c.show(e.Path))
 			continue
 		}
 		fmt.Fprintf(&b, "\n- %s: %s %s", c.show(e.Path), e.Change, by(e))
+		if i >= maxExternal {
+			continue
+		}
 		if hunks, left := boundHunks(e.Hunks, 2<<10); len(hunks) > 0 {
 			b.WriteString("\n" + hunkText(hunks))
 			if left > 0 || e.Cut {
@@ -111,7 +123,7 @@ func (c *call) externals(list []session.External) (string, []map[string]any) {
 			m["hunks"] = structuredHunks(hunks)
 		}
 	}
-	if n := len(list) - 20; n > 0 {
+	if n := len(list) - maxNamed; n > 0 {
 		fmt.Fprintf(&b, "\n- and %d more files", n)
 	}
 	return b.String(), out
@@ -160,7 +172,7 @@ func freshnessText(r lsp.Report) string {
 	case lsp.Fresh, lsp.Skipped:
 		return ""
 	case lsp.Settled:
-		return "Diagnostics have settled, which is no proof that they are complete."
+		return "Diagnostics have settled, which is no proof that they are complete" + note + "."
 	case lsp.Timeout:
 		return "Diagnostics timed out: the language server has not answered, so whether this edit broke something is not known" + note + "."
 	case lsp.Indexing:
@@ -232,6 +244,17 @@ func (c *call) reportText(r lsp.Report) string {
 	known := r.Freshness == lsp.Fresh || r.Freshness == lsp.Settled
 	if s := freshnessText(r); s != "" {
 		b.WriteString(s + "\n")
+	}
+	if n := len(r.Unchecked); n > 0 && r.Freshness != lsp.Unsupported {
+		names := make([]string, min(n, 10))
+		for i := range names {
+			names[i] = c.showName(r.Unchecked[i])
+		}
+		more := ""
+		if n > len(names) {
+			more = fmt.Sprintf(" and %d more", n-len(names))
+		}
+		fmt.Fprintf(&b, "No language server checks %s%s.\n", strings.Join(names, ", "), more)
 	}
 	if r.BaselineKnown {
 		list("This edit caused:", r.New)
@@ -319,6 +342,13 @@ func (c *call) structuredReport(r lsp.Report) map[string]any {
 		"freshness": string(r.Freshness), "baseline": baseline, "servers": servers,
 		"new": c.structuredDiagnostics(r.New), "resolved": c.structuredDiagnostics(r.Resolved), "yours": c.structuredDiagnostics(r.Yours),
 		"remaining": map[string]any{"errors": r.Remaining.Errors, "warnings": r.Remaining.Warnings},
+	}
+	if n := len(r.Unchecked); n > 0 {
+		names := make([]string, min(n, maxEntries))
+		for i := range names {
+			names[i] = Visible(r.Unchecked[i])
+		}
+		out["unchecked"] = names
 	}
 	if n := len(r.New) + len(r.Resolved) + len(r.Yours); n > 3*maxEntries || len(r.New) > maxEntries || r.Truncated {
 		out["truncated"] = true

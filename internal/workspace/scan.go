@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"coedit/document"
@@ -22,25 +24,49 @@ type listing map[string]uint64
 // never looked at. No text has it.
 var unknownRevision = document.RevisionOf([]byte("\x00coedit: a text that was not looked at"))
 
+// unreadRevision stands for the text of a file that is there and can't be
+// looked at.
+var unreadRevision = document.RevisionOf([]byte("\x00coedit: a text that can't be looked at"))
+
+// scanResult is the answer of the scan that covers all tickets up to ticket.
+type scanResult struct {
+	ticket   uint64
+	roots    document.Roots
+	complete bool
+}
+
 // Scan finds the files of the roots that were made, changed or removed since
 // the last scan, and tells the language servers. The first one only notes
 // what is there. Without a watcher this is how a file that nobody named is
-// found; complete is false when a root was too large to be listed whole.
+// found; complete is false when a root could not be listed whole. Calls at
+// the same time share the next scan.
 func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bool, err error) {
 	l, ok := w.target.(Lister)
 	if !ok {
 		return false, nil
 	}
-	complete = true
+	ticket := w.tickets.Add(1)
+	select {
+	case <-w.scanning:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { w.scanning <- struct{}{} }()
+	if w.scanned.ticket >= ticket && slices.Equal(w.scanned.roots, roots) {
+		return w.scanned.complete, nil // it began after this call did
+	}
+	result := scanResult{ticket: w.tickets.Load(), roots: roots, complete: true}
 	for _, root := range roots {
 		files, whole, err := l.List(ctx, root)
 		if err != nil {
 			return false, err
 		}
-		complete = complete && whole
+		result.complete = result.complete && whole
 		w.mu.Lock()
 		old, had := w.scans[root.Dir()]
-		w.scans[root.Dir()] = listed(old, files, whole)
+		if !had {
+			w.scans[root.Dir()] = files
+		}
 		w.mu.Unlock()
 		if !had {
 			continue
@@ -49,24 +75,20 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 			return false, err
 		}
 	}
-	return complete, nil
+	w.scanned = result
+	return result.complete, nil
 }
 
-// listed is what is known after a scan: one that was cut says nothing of the
-// files it does not name.
-func listed(old, now listing, whole bool) listing {
-	if whole {
-		return now
-	}
-	out := maps.Clone(now)
-	for name, v := range old {
-		if _, ok := out[name]; !ok {
-			out[name] = v
-		}
-	}
-	return out
+// Files returns the files that the last scan saw below root, names with
+// slashes, sorted.
+func (w *Workspace) Files(root string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.scans[root]))
 }
 
+// changed reconciles what differs between two listings. What was told is
+// noted file by file, so that a call which is cancelled loses nothing.
 func (w *Workspace) changed(ctx context.Context, root document.Root, old, now listing, whole bool) error {
 	names := map[string]bool{}
 	for name, v := range now {
@@ -82,13 +104,31 @@ func (w *Workspace) changed(ctx context.Context, root document.Root, old, now li
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		p, err := root.Resolve(name)
-		if err != nil {
-			continue // gone again, or a link out of the root: nothing to tell
-		}
-		if err := w.reconcile(ctx, p, names[name]); err != nil && ctx.Err() != nil {
+		if err := w.scannedFile(ctx, root, name, names[name]); err != nil {
 			return err
 		}
+		w.mu.Lock()
+		if v, ok := now[name]; ok {
+			old[name] = v
+		} else {
+			delete(old, name)
+		}
+		w.mu.Unlock()
+	}
+	return nil
+}
+
+// scannedFile tells of one file that a scan found to differ; was says whether
+// it was there before.
+func (w *Workspace) scannedFile(ctx context.Context, root document.Root, name string, was bool) error {
+	p, err := root.Resolve(name)
+	if err == nil && p.Rel() == name {
+		return w.reconcile(ctx, p, was)
+	}
+	if was { // a folder above it is a file now, or a link
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.tell([]lsp.Changed{{Before: document.Snapshot{Revision: unknownRevision}, Gone: filepath.Join(root.Dir(), filepath.FromSlash(name))}})
 	}
 	return nil
 }
@@ -103,28 +143,39 @@ func (w *Workspace) Reconcile(ctx context.Context, paths []document.Path) error 
 	return nil
 }
 
-// reconcile looks at p in its lane; a file that was never looked at is told
-// as well, with was saying whether it existed before.
+// reconcile looks at p in its lane; a file that the servers heard nothing of
+// since a scan saw it is told as well, with was saying whether it existed then.
+// Only a call that is cancelled fails.
 func (w *Workspace) reconcile(ctx context.Context, p document.Path, was bool) error {
 	release, err := w.lanes.take(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer release()
-	w.mu.Lock()
-	_, known := w.known[p]
-	w.mu.Unlock()
 	s, err := w.look(ctx, p)
-	if err != nil || known {
-		return err
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		s = document.Snapshot{Path: p, Revision: unreadRevision, Problem: err}
+		if errors.Is(err, document.ErrIsDirectory) || errors.Is(err, document.ErrNotRegular) {
+			s.Revision = document.Revision{}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.known[p]
+	if err == nil && r != nil && r.told {
+		return nil // look told it, or nothing changed since it was told
 	}
 	before := document.Snapshot{Path: p}
 	if was {
 		before.Revision = unknownRevision
 	}
+	if r != nil {
+		r.told = err == nil
+	}
 	if before.Exists() || s.Exists() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.tell([]lsp.Changed{{Before: before, After: s}})
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"coedit/document"
 	"coedit/edits"
@@ -68,20 +69,27 @@ type Workspace struct {
 	known map[document.Path]*record
 	text  int
 	scans map[string]listing
+
+	scanning chan struct{} // holds a token while nobody scans
+	tickets  atomic.Uint64 // scans asked for
+	scanned  scanResult    // of the last one; whoever has the token writes it
 }
 
 // A record is what is known of one document.
 type record struct {
 	snap  document.Snapshot // its texts may have been let go
-	steps []Step            // own changes, the last of them ends at snap.Revision or is older
+	told  bool              // the servers heard of snap; else they know what the last scan saw
+	steps []Step            // own changes since the last one by somebody else
 	used  uint64
 	held  int // bytes of text and bytes kept
 }
 
 // New returns a Workspace.
 func New(o Options) *Workspace {
-	return &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal,
-		known: map[document.Path]*record{}, scans: map[string]listing{}}
+	w := &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal,
+		known: map[document.Path]*record{}, scans: map[string]listing{}, scanning: make(chan struct{}, 1)}
+	w.scanning <- struct{}{}
+	return w
 }
 
 // Snapshot looks at the document at p as it is now. A change that coedit did
@@ -109,15 +117,35 @@ func (w *Workspace) look(ctx context.Context, p document.Path) (document.Snapsho
 		w.publish(s)
 		return s, nil
 	}
-	if r.snap.Revision == s.Revision {
-		s.Origin = r.snap.Origin
-		w.publish(s)
-		return s, nil
-	}
 	before := r.snap
-	w.publish(s)
+	if before.Revision == s.Revision {
+		s.Origin = before.Origin
+		w.publish(s)
+		if before.Encoding == s.Encoding || r.held == 0 && s.Exists() {
+			return s, nil
+		}
+		// The same bytes are another text in the charset configured now.
+	} else {
+		w.publish(s)
+		r.steps = nil
+	}
+	r.told = true
 	w.tell([]lsp.Changed{{Before: before, After: s}})
 	return s, nil
+}
+
+// Catch tells the servers of the document that snap is of, when it has moved
+// on since: whoever gives them a text outside the order of changes calls it
+// afterwards.
+func (w *Workspace) Catch(snap document.Snapshot) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.known[snap.Path]
+	if r == nil || r.snap.Revision == snap.Revision && r.snap.Encoding == snap.Encoding || r.snap.Exists() && r.held == 0 {
+		return
+	}
+	r.told = true
+	w.tell([]lsp.Changed{{Before: snap, After: r.snap}})
 }
 
 // publish makes s what is known of its document. The sequence lock is held.
@@ -196,7 +224,14 @@ func (e *PartialError) Error() string {
 	return fmt.Sprintf("%v; restored: %v; left changed, since they could not be restored: %v", e.Cause, e.Undone, e.Stuck)
 }
 
-func (e *PartialError) Unwrap() error { return e.Cause }
+// Unwrap returns the cause. A conflict is none of it: a plan that is done in
+// part must not be tried again.
+func (e *PartialError) Unwrap() error {
+	if errors.Is(e.Cause, ErrConflict) {
+		return nil
+	}
+	return e.Cause
+}
 
 // Hold takes the lanes of paths, so that what is seen of them stays true
 // (as far as coedit is concerned) until release. Apply and Snapshot on the
@@ -289,7 +324,7 @@ func (w *Workspace) changedTo(p edits.Plan, out Applied, by string) Applied {
 	changed := make([]lsp.Changed, len(p.Changes))
 	for i, c := range p.Changes {
 		changed[i] = lsp.Changed{Before: out.Before[i], After: out.After[i], Edits: c.Edits}
-		if out.After[i].BOM != out.Before[i].BOM {
+		if edits.Grow(c.Edits)+len(out.Before[i].Text) != len(out.After[i].Text) {
 			changed[i].Edits = nil // a U+FEFF among them is no text
 		}
 		w.step(out.Before[i].Revision, out.After[i], by)
@@ -303,6 +338,7 @@ func (w *Workspace) changedTo(p edits.Plan, out Applied, by string) Applied {
 func (w *Workspace) step(from document.Revision, s document.Snapshot, by string) {
 	w.publish(s)
 	r := w.known[s.Path]
+	r.told = true
 	r.steps = append(r.steps, Step{From: from, To: s.Revision, Session: by})
 	if len(r.steps) > maxSteps {
 		r.steps = slices.Clone(r.steps[len(r.steps)-maxSteps:])
@@ -405,6 +441,11 @@ func (w *Workspace) takeBack(p, inverse edits.Plan, out Applied, done []int, sta
 	}
 	if len(partial.Stuck) == 0 {
 		return cause
+	}
+	for _, p := range partial.Stuck { // what holds there now is published and told
+		if _, err := w.look(ctx, p); err != nil {
+			partial.Cause = errors.Join(partial.Cause, err)
+		}
 	}
 	return partial
 }

@@ -1,0 +1,193 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coedit/document"
+	"coedit/internal/disk"
+)
+
+// toldOf returns how often the servers were told of the file called name.
+func (x *world) toldOf(name string) int {
+	x.told.mu.Lock()
+	defer x.told.mu.Unlock()
+	n := 0
+	for _, c := range x.told.list {
+		p := c.After.Path
+		if p.IsZero() {
+			p = c.Before.Path
+		}
+		if p.Rel() == name && !p.IsZero() || c.Gone == filepath.Join(x.root.Dir(), name) {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *world) scan() {
+	x.t.Helper()
+	if whole, err := x.w.Scan(x.t.Context(), document.Roots{x.root}); err != nil || !whole {
+		x.t.Fatalf("%v %v", whole, err)
+	}
+}
+
+// Looking at a document must not hide its change from the scan after it.
+func TestScanAfterLook(t *testing.T) {
+	x := newWorld(t, map[string]string{"a.go": "a", "b.go": "b"})
+	x.scan()
+	if err := os.Remove(filepath.Join(x.root.Dir(), "b.go")); err != nil {
+		t.Fatal(err)
+	}
+	x.write("a.go", "changed!")
+	for _, name := range []string{"a.go", "b.go"} {
+		if _, err := x.w.Snapshot(t.Context(), x.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.scan()
+	if x.toldOf("a.go") != 1 || x.toldOf("b.go") != 1 {
+		t.Errorf("told %d and %d times", x.toldOf("a.go"), x.toldOf("b.go"))
+	}
+	x.scan()
+	x.write("a.go", "changed again!")
+	if _, err := x.w.Snapshot(t.Context(), x.path("a.go")); err != nil {
+		t.Fatal(err)
+	}
+	x.scan()
+	if n := x.toldOf("a.go"); n != 2 {
+		t.Errorf("told %d times of two changes", n)
+	}
+}
+
+func TestScanCancelled(t *testing.T) {
+	x := newWorld(t, map[string]string{"a.go": "a", "b.go": "b"})
+	x.scan()
+	x.write("a.go", "changed!")
+	x.write("b.go", "changed!")
+	held, err := x.w.Hold(t.Context(), []document.Path{x.path("a.go")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := x.w.Scan(ctx, document.Roots{x.root})
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	held.Release()
+	x.scan()
+	if x.toldOf("a.go") == 0 || x.toldOf("b.go") == 0 {
+		t.Errorf("told %d and %d times", x.toldOf("a.go"), x.toldOf("b.go"))
+	}
+}
+
+// A scan that another one is in the way of does not answer before that one
+// has told what it found.
+func TestScanConcurrent(t *testing.T) {
+	x := newWorld(t, map[string]string{"a.go": "a", "b.go": "b"})
+	x.scan()
+	x.write("a.go", "changed!")
+	x.write("b.go", "changed!")
+	held, err := x.w.Hold(t.Context(), []document.Path{x.path("a.go")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int, 4)
+	for range 4 {
+		go func() {
+			_, err := x.w.Scan(t.Context(), document.Roots{x.root})
+			if err != nil {
+				t.Error(err)
+			}
+			done <- x.toldOf("b.go")
+		}()
+	}
+	held.Release()
+	for range 4 {
+		if n := <-done; n != 1 {
+			t.Errorf("b.go was told %d times when a scan returned", n)
+		}
+	}
+}
+
+func TestScanFolderReplaced(t *testing.T) {
+	for _, kind := range []string{"file", "link"} {
+		x := newWorld(t, map[string]string{"pkg/x.go": "x"})
+		x.scan()
+		dir := filepath.Join(x.root.Dir(), "pkg")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if kind == "file" {
+			x.write("pkg", "a file")
+		} else if err := os.Symlink(t.TempDir(), dir); err != nil {
+			t.Skip(err)
+		}
+		x.scan()
+		if x.toldOf("pkg/x.go") != 1 {
+			t.Errorf("%s: the deletion of pkg/x.go was told %d times", kind, x.toldOf("pkg/x.go"))
+		}
+	}
+}
+
+// The same bytes are another text in another charset.
+func TestCharsetChanged(t *testing.T) {
+	x := newWorld(t, map[string]string{"a.go": "// \xe9\n"})
+	charset := "latin1"
+	d := disk.New(disk.Options{Charset: func(document.Path) string { return charset }})
+	t.Cleanup(func() { d.Close() })
+	x.target.Disk = d
+	before, err := x.w.Snapshot(t.Context(), x.path("a.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	charset = "windows-1251"
+	after, err := x.w.Snapshot(t.Context(), x.path("a.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.Text == after.Text || x.toldOf("a.go") != 1 {
+		t.Errorf("%q, %q; told %d times", before.Text, after.Text, x.toldOf("a.go"))
+	}
+}
+
+// Catch brings servers up to date that were given an older text.
+func TestCatch(t *testing.T) {
+	x := newWorld(t, map[string]string{"a.go": "1"})
+	old, err := x.w.Snapshot(t.Context(), x.path("a.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.w.Catch(old)
+	if x.toldOf("a.go") != 0 {
+		t.Error("told of a document that did not move on")
+	}
+	if _, err := x.w.Apply(t.Context(), "S", x.plan("own", "a.go")); err != nil {
+		t.Fatal(err)
+	}
+	x.w.Catch(old)
+	if last := x.told.list[len(x.told.list)-1]; x.toldOf("a.go") != 2 || last.Before.Text != "1" || last.After.Text == "1" {
+		t.Errorf("%d: %+v", x.toldOf("a.go"), last)
+	}
+}
+
+func TestPartialIsNoConflict(t *testing.T) {
+	x := newWorld(t, map[string]string{"a": "1", "b": "2"})
+	x.target.failSwap = map[int]error{2: &document.Error{Name: "b", Err: ErrConflict}, 3: errors.New("io")}
+	_, err := x.w.Apply(t.Context(), "s", x.plan("new", "a", "b"))
+	var partial *PartialError
+	if !errors.As(err, &partial) || errors.Is(err, ErrConflict) {
+		t.Errorf("%v", err)
+	}
+	if x.toldOf("a") != 1 {
+		t.Errorf("the servers were told %d times of the file that is left changed", x.toldOf("a"))
+	}
+}
