@@ -96,8 +96,10 @@ func wholeLines(src string, list []Edit) []lineChange {
 		}
 		b.WriteString(src[at:max(at, end)])
 		old := src[start:max(at, end)]
+		n, counted := first, 0
 		for _, e := range Diff(old, b.String()) {
-			n := first + strings.Count(old[:e.Start], "\n")
+			n += strings.Count(old[counted:e.Start], "\n")
+			counted = e.Start
 			out = append(out, lineChange{n, n + len(splitLines(old[e.Start:e.End])), splitLines(e.New)})
 		}
 		i = j

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -47,8 +50,9 @@ type look struct {
 	timedOut bool
 	changed  <-chan struct{}
 	conn     *wire.Conn
-	asked    uint64  // for a barrier
-	held     holding // where the verdict is the last one
+	asked    uint64   // for a barrier
+	held     holding  // where the verdict is the last one
+	beside   []string // files to look for embeddings of
 }
 
 func (sv *server) look(now time.Time, seq uint64, names []string) look {
@@ -64,6 +68,9 @@ func (sv *server) look(now time.Time, seq uint64, names []string) look {
 				l.verdict = verdict{}
 			case sv.came && sv.lost():
 				sv.tellFolder()
+				l.verdict = verdict{}
+			case len(sv.beside) > 0:
+				l.beside, sv.beside = sv.beside, nil
 				l.verdict = verdict{}
 			}
 		}
@@ -111,9 +118,59 @@ func (sv *server) lost() bool {
 // held.
 func (sv *server) tellFolder() {
 	sv.came = false
+	if sv.phase != phaseRunning {
+		return
+	}
 	sv.enqueued++
 	sv.again = sv.enqueued
 	sv.push(note{method: methodFolders, name: sv.root})
+}
+
+const (
+	maxBeside    = 200     // files whose embedding is looked for; past that it is taken for granted
+	maxEmbedding = 1000    // files looked into for that
+	maxEmbedFile = 1 << 20 // bytes of each
+)
+
+// embedded has the folder loaded anew where one of the files called names may
+// be part of a package that embeds files: a served file in its folder, or in
+// one above it, says so.
+func (sv *server) embedded(names []string) {
+	found := len(names) > maxBeside
+	looked := map[string]bool{}
+	files := 0
+	for _, name := range names {
+		for dir := filepath.Dir(name); !found && under(sv.root, dir) && !looked[dir]; dir = filepath.Dir(dir) {
+			looked[dir] = true
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				continue // gone with its folder
+			}
+			for _, e := range entries {
+				if found || !e.Type().IsRegular() || !sv.prof.Serves(e.Name()) {
+					continue
+				}
+				files++
+				found = files > maxEmbedding || contains(filepath.Join(dir, e.Name()), sv.prof.Embeds)
+			}
+		}
+	}
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if found {
+		sv.tellFolder()
+	}
+}
+
+// contains reports whether the file holds text, or is too large to tell.
+func contains(name, text string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxEmbedFile+1))
+	return err == nil && (len(b) > maxEmbedFile || strings.Contains(string(b), text))
 }
 
 // maxDependents is how many other open documents are pulled again after a
@@ -162,6 +219,10 @@ func (sv *server) await(ctx context.Context, seq uint64, names []string, start t
 	for {
 		now := time.Now()
 		l := sv.look(now, seq, names)
+		if l.beside != nil {
+			sv.embedded(l.beside)
+			continue
+		}
 		var until time.Time
 		timeout := Timeout
 		switch {

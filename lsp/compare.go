@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -242,7 +243,13 @@ func withoutLines(message string) string {
 // add compares what one server holds with what it held.
 func (c *comparison) add(ctx context.Context, r *Report, res result, old holding, known bool) {
 	r.Truncated = r.Truncated || res.held.truncated
-	maps, created := c.lineMaps(old, res.held)
+	if known && (projectBroken(res.sv, old) || projectBroken(res.sv, res.held)) {
+		// A server that can't load the project is silent on its files: what it
+		// says no more is not resolved, what it says again is not new.
+		known, r.BaselineKnown = false, false
+	}
+	maps, created, shared := c.lineMaps(old, res.held)
+	r.Shared = r.Shared || shared
 	lesser := func(name string, list []raw) []raw { // a server that gives up at an error takes its hints back
 		_, edited := maps[name]
 		return slices.DeleteFunc(slices.Clone(list), func(d raw) bool {
@@ -282,11 +289,22 @@ func (c *comparison) add(ctx context.Context, r *Report, res result, old holding
 	}
 }
 
-// lineMaps returns how the lines of the files moved between two holdings, and
-// which files did not exist before. Others may have edited a document since
+// projectBroken reports whether the server finds an error in a file that marks
+// a project's top.
+func projectBroken(sv *server, h holding) bool {
+	for name, list := range h.list {
+		if slices.Contains(sv.prof.RootMarkers, filepath.Base(name)) && slices.ContainsFunc(list, func(d raw) bool { return d.severity == Error }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lineMaps returns how the lines of the files moved between two holdings,
+// which files did not exist before, and whether others changed some. Others may have edited a document since
 // the first one was taken, or since the edit: then it is the difference of
 // the texts that the server spoke of.
-func (c *comparison) lineMaps(old, now holding) (maps map[string]lineMap, created map[string]bool) {
+func (c *comparison) lineMaps(old, now holding) (maps map[string]lineMap, created map[string]bool, shared bool) {
 	maps, created = map[string]lineMap{}, map[string]bool{}
 	for _, ch := range c.m.list {
 		name := ch.name()
@@ -295,17 +313,17 @@ func (c *comparison) lineMaps(old, now holding) (maps map[string]lineMap, create
 		before, had := old.texts[name]
 		after, has := now.texts[name]
 		if had && has && (before.Text != ch.Before.Text || after.Text != ch.After.Text) {
-			maps[name] = mapBetween(before, after)
+			maps[name], shared = mapBetween(before, after), true
 		}
 	}
 	for name, before := range old.texts {
 		if after, ok := now.texts[name]; ok && before.Text != after.Text {
 			if _, ok := maps[name]; !ok {
-				maps[name] = mapBetween(before, after)
+				maps[name], shared = mapBetween(before, after), true
 			}
 		}
 	}
-	return maps, created
+	return maps, created, shared
 }
 
 func mapBetween(before, after document.Snapshot) lineMap {

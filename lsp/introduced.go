@@ -17,7 +17,7 @@ const maxIntroduced = 500
 
 // Fold moves what is remembered through the edits of this call, puts into
 // r.Yours what of it still holds (and is not new), remembers the errors of
-// r.New, and marks new errors about something unused as transient where the
+// r.New (not those elsewhere that others may have caused), and marks new errors about something unused as transient where the
 // call before edited the same file: what uses it is probably still to come.
 func (i *Introduced) Fold(r *Report, list []Changed) {
 	maps, edited := map[string]lineMap{}, map[string]bool{}
@@ -56,7 +56,7 @@ func (i *Introduced) Fold(r *Report, list []Changed) {
 		}
 	}
 	for _, d := range r.New {
-		if d.Severity == Error && !slices.Contains(kept, d) {
+		if d.Severity == Error && !slices.Contains(kept, d) && (!r.Shared || edited[d.Name]) {
 			kept = append(kept, d)
 		}
 	}

@@ -94,14 +94,15 @@ func New(o Options) *Servers {
 type Changed struct {
 	Before, After document.Snapshot
 	Edits         []edits.Edit // of Before.Text; nil when unknown
-	// Gone is the absolute name of a file that is not there any more and that
-	// no path can name now, since a folder above it became something else.
-	Gone string
+	// Other is the absolute name of a file that no path names: another name of
+	// a document, by a link, or one that is gone because a folder above it
+	// became something else. Whether it was and is there is all that counts.
+	Other string
 }
 
 func (c Changed) name() string {
-	if c.Gone != "" {
-		return c.Gone
+	if c.Other != "" {
+		return c.Other
 	}
 	if c.After.Path.IsZero() {
 		return c.Before.Path.Name()
@@ -221,7 +222,7 @@ func (s *Servers) Before(ctx context.Context, snaps []document.Snapshot) Baselin
 // Changed tells all running servers what changed. It only queues: it can be
 // called under a lock, and no server can block it.
 func (s *Servers) Changed(list []Changed) Mark {
-	m := Mark{list: list}
+	m := Mark{list: slices.DeleteFunc(slices.Clone(list), func(c Changed) bool { return c.Other != "" })}
 	for _, sv := range s.running() {
 		own := slices.DeleteFunc(slices.Clone(list), func(c Changed) bool { return !under(sv.root, c.name()) })
 		if len(own) == 0 {

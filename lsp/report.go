@@ -83,6 +83,7 @@ type Report struct {
 	Current       []Diagnostic // all that hold now, errors first
 	Note          string       // why there is no or no fresh report
 	Truncated     bool         // a server sent more than is kept
+	Shared        bool         // others changed documents meanwhile: what is new may be theirs
 	Unchecked     []string     // absolute names of the changed files that no server checks
 }
 

@@ -92,7 +92,8 @@ type server struct {
 	results   map[string]string // result ids of pulls, by absolute name
 	opened    map[string]bool   // files to tell of again after the next round
 	again     uint64            // the item that did so last, or told of the folder anew
-	came      bool              // files were created or deleted since the folder was last told anew
+	came      bool              // files or imports came or went since the folder was last told anew
+	beside    []string          // files made or removed that the server is not told of; see profile.Embeds
 	refreshed time.Time         // when pulls were last made out of date
 	timedOut  bool              // a wait timed out and nothing was heard since
 }
@@ -242,6 +243,7 @@ func (sv *server) begin(conn *wire.Conn, caps capabilities) {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	sv.conn, sv.caps, sv.store, sv.timedOut, sv.results = conn, caps, newStore(), false, map[string]string{}
+	sv.came, sv.beside = false, nil
 	sv.mach = newMachine(machineConfig{
 		rounds: sv.prof.Rounds, prefix: sv.prof.ProgressTitle, loading: sv.prof.LoadingTitles,
 		pull: caps.pull, push: sv.prof.Push, versionFinal: sv.prof.VersionFinal,

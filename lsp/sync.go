@@ -99,12 +99,16 @@ func (sv *server) apply(list []Changed) bool {
 		}
 		switch {
 		case open && syncable(c.After):
+			sv.came = sv.came || sv.prof.Header(d.snap.Text) != sv.prof.Header(c.After.Text)
 			changes = append(changes, sv.changeNotes(d, c)...)
 			continue
 		case open:
 			delete(sv.docs, name)
 			closes = append(closes, note{method: methodClose, name: name})
 		case !wanted:
+			if sv.prof.Embeds != "" && kindOf(c) != protocol.FileChangeTypeChanged && len(sv.beside) <= maxBeside {
+				sv.beside = append(sv.beside, name)
+			}
 			continue
 		}
 		kind := kindOf(c)

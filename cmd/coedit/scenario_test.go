@@ -307,9 +307,9 @@ func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ok := 0
 	for _, id := range ids {
-		if r := a.receive(ts, id); r.IsError {
-			fmt.Fprintln(ts.Stdout(), r.Text)
-		} else {
+		r := a.receive(ts, id)
+		fmt.Fprintln(ts.Stdout(), r.Text)
+		if !r.IsError {
 			ok++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -163,6 +164,13 @@ func (f *faulty) SetXattr(file *os.File, name string, value []byte) error {
 func (f *faulty) Close(file *os.File) error {
 	err := f.hit("close")
 	return errors.Join(err, f.FS.Close(file))
+}
+
+func (f *faulty) LockDir(r *os.Root, name string) (io.Closer, error) {
+	if err := f.hit("lock"); err != nil {
+		return nil, err
+	}
+	return f.FS.LockDir(r, name)
 }
 
 func (f *faulty) Remove(r *os.Root, name string) error {

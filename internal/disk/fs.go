@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -36,6 +37,10 @@ type FS interface {
 	Link(r *os.Root, from, to string) error
 	Remove(r *os.Root, name string) error
 	Mkdir(r *os.Root, name string, mode fs.FileMode) error
+	// LockDir locks a folder against other processes that do the same, until
+	// what it returns is closed. It does not wait: errLocked says that
+	// somebody has it.
+	LockDir(r *os.Root, name string) (io.Closer, error)
 }
 
 // system is the real FS.
@@ -125,6 +130,18 @@ func (system) Link(r *os.Root, from, to string) error   { return r.Link(from, to
 func (system) Remove(r *os.Root, name string) error     { return r.Remove(name) }
 func (system) Mkdir(r *os.Root, name string, mode fs.FileMode) error {
 	return r.Mkdir(name, mode)
+}
+
+func (system) LockDir(r *os.Root, name string) (io.Closer, error) {
+	f, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // unsupported reports whether err says that a file system has no extended

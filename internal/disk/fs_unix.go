@@ -25,6 +25,14 @@ func asErrno(err error) syscall.Errno {
 	return e
 }
 
+func flock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errLocked
+	}
+	return err
+}
+
 func isQuota(err error) bool { return errors.Is(err, syscall.EDQUOT) }
 
 // umask reads the process's mask. It runs while a Disk is made, before the

@@ -21,6 +21,9 @@ func asErrno(err error) syscall.Errno {
 	return e
 }
 
+// flock does nothing: folders can't be locked here.
+func flock(*os.File) error { return errors.ErrUnsupported }
+
 func isQuota(error) bool { return false }
 
 func umask() fs.FileMode { return 0 }

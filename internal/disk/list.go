@@ -23,31 +23,34 @@ var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_mod
 
 // List returns the regular files below root with a value that changes when
 // size, times or inode do. Folders of version control and node_modules are
-// left out, links are not followed; complete is false past 100,000 files and
+// left out. Links to folders are not followed; those to files in the root are
+// listed with the state of the file, and named in links. complete is false past
+// 100,000 files and
 // where a folder could not be read. A file that changed right before has
 // another value the next time.
-func (d *Disk) List(ctx context.Context, root document.Root) (files map[string]uint64, complete bool, err error) {
+func (d *Disk) List(ctx context.Context, root document.Root) (files map[string]uint64, links []string, complete bool, err error) {
 	p, err := root.Resolve(".")
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	r, err := d.root(p)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	l := lister{disk: d, root: r, files: map[string]uint64{}, now: time.Now()}
 	if err := l.list(ctx, "."); err != nil && !errors.Is(err, errFull) {
-		return nil, false, err
+		return nil, nil, false, err
 	} else if err != nil {
 		l.partly = true
 	}
-	return l.files, !l.partly, nil
+	return l.files, l.links, !l.partly, nil
 }
 
 type lister struct {
 	disk   *Disk
 	root   *os.Root
 	files  map[string]uint64
+	links  []string
 	now    time.Time
 	partly bool // something could not be read
 }
@@ -76,14 +79,17 @@ func (l *lister) list(ctx context.Context, dir string) error {
 			if err := l.list(ctx, name); err != nil {
 				return err
 			}
-		case e.Type().IsRegular():
-			if temporaryName(e.Name()) {
-				continue
-			}
+		case e.Type().IsRegular() && !temporaryName(e.Name()), e.Type()&fs.ModeSymlink != 0:
 			if len(l.files) >= maxListed {
 				return errFull
 			}
 			info, err := e.Info()
+			if err == nil && !e.Type().IsRegular() {
+				if info, err = l.root.Stat(name); err != nil || !info.Mode().IsRegular() {
+					continue // to a folder, to nowhere, or out of the root
+				}
+				l.links = append(l.links, name)
+			}
 			if err != nil {
 				l.partly = l.partly || !errors.Is(err, fs.ErrNotExist)
 				continue

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
+	"time"
 
 	"coedit/document"
 	"coedit/edits"
@@ -153,18 +155,48 @@ func (d *Disk) discard(r *os.Root, t temporary) { _ = d.fs.Remove(r, t.name) }
 
 // swap puts the staged file in the target's place, if the target is at base.
 func (d *Disk) swap(r *os.Root, p document.Path, t temporary, base document.Revision, next document.Snapshot) error {
+	unlock, err := d.lock(r, p)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := d.compare(p, base); err != nil {
 		return err
 	}
 	if err := d.fs.Rename(r, t.name, p.Rel()); err != nil {
 		return wrap(p, err)
 	}
+	unlock()
 	d.forget(p)
 	// The new text is visible; a folder that can't be synced may lose it in a
 	// power cut only, so that failure does not undo the change.
 	_ = d.fs.SyncDir(r, folder(p.Rel()))
 	return nil
 }
+
+// lockWait is how long another coedit may be in the middle of a change.
+const lockWait = 5 * time.Second
+
+// lock keeps other coedit processes from changing files in p's folder between
+// a comparison and the change that rests on it. A folder that can't be locked
+// (some network file systems) goes without.
+func (d *Disk) lock(r *os.Root, p document.Path) (unlock func(), err error) {
+	for start := time.Now(); ; {
+		l, err := d.fs.LockDir(r, folder(p.Rel()))
+		switch {
+		case err == nil:
+			return sync.OnceFunc(func() { _ = l.Close() }), nil
+		case !errors.Is(err, errLocked):
+			return func() {}, nil
+		case time.Since(start) > lockWait:
+			return nil, &document.Error{Name: p.Name(), Err: err, Detail: "another coedit has had its folder locked for " + lockWait.String()}
+		}
+		time.Sleep(200 * time.Microsecond) // the holder is writing one file
+	}
+}
+
+// errLocked says that another process has a folder locked.
+var errLocked = errors.New("locked")
 
 // compare reads the file anew and refuses unless it is at base.
 func (d *Disk) compare(p document.Path, base document.Revision) error {
@@ -208,6 +240,11 @@ func (d *Disk) stageInPlace(r *os.Root, p document.Path, base document.Revision,
 // writeInPlace never truncates first: the new bytes are laid over the old,
 // then the rest is cut. A failure in the middle restores the old bytes.
 func (d *Disk) writeInPlace(r *os.Root, f *os.File, p document.Path, base document.Revision, next document.Snapshot) error {
+	unlock, err := d.lock(r, p)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	old, err := d.read(f, int64(len(next.Bytes)))
 	if err != nil {
 		return wrap(p, err)
@@ -339,6 +376,11 @@ func (d *Disk) removeFolders(r *os.Root, made []string) {
 
 // remove deletes the file, if it is at base.
 func (d *Disk) remove(r *os.Root, p document.Path, base document.Revision) error {
+	unlock, err := d.lock(r, p)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := d.compare(p, base); err != nil {
 		return err
 	}

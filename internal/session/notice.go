@@ -42,7 +42,10 @@ func (s *Session) external(p document.Path, base baseline, now document.Snapshot
 		e.Cut = now.Exists()
 		return e
 	}
-	e.Hunks, e.whole = bound(edits.Hunks(base.Text, edits.Diff(base.Text, now.Text), 2))
+	change := edits.Diff(base.Text, now.Text)
+	if e.Hunks, e.whole = bound(edits.Hunks(base.Text, change, 2)); !e.whole { // the lines around it may be the long ones
+		e.Hunks, e.whole = bound(edits.Hunks(base.Text, change, 0))
+	}
 	e.Cut = !e.whole
 	for _, h := range e.Hunks {
 		for _, l := range h.Lines {

@@ -257,7 +257,11 @@ func (c *call) reportText(r lsp.Report) string {
 		fmt.Fprintf(&b, "No language server checks %s%s.\n", strings.Join(names, ", "), more)
 	}
 	if r.BaselineKnown {
-		list("This edit caused:", r.New)
+		title := "This edit caused:"
+		if r.Shared {
+			title = "This edit, or what others changed meanwhile, caused:"
+		}
+		list(title, r.New)
 	} else if known {
 		list("What held before the edit is not known; these hold now:", serious(r.Current))
 	}

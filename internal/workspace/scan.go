@@ -12,9 +12,10 @@ import (
 )
 
 // A Lister is a Target that can tell which files a root holds, each with a
-// value that changes when the file may have.
+// value that changes when the file may have, and which of them are links to
+// another one of the root.
 type Lister interface {
-	List(ctx context.Context, root document.Root) (files map[string]uint64, complete bool, err error)
+	List(ctx context.Context, root document.Root) (files map[string]uint64, links []string, complete bool, err error)
 }
 
 // listing is what a scan saw, by name below the root.
@@ -57,7 +58,7 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 	}
 	result := scanResult{ticket: w.tickets.Load(), roots: roots, complete: true}
 	for _, root := range roots {
-		files, whole, err := l.List(ctx, root)
+		files, links, whole, err := l.List(ctx, root)
 		if err != nil {
 			return false, err
 		}
@@ -67,6 +68,7 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 		if !had {
 			w.scans[root.Dir()] = files
 		}
+		w.links[root.Dir()] = namesOf(root, links)
 		w.mu.Unlock()
 		if !had {
 			continue
@@ -104,11 +106,12 @@ func (w *Workspace) changed(ctx context.Context, root document.Root, old, now li
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if err := w.scannedFile(ctx, root, name, names[name]); err != nil {
+		v, is := now[name]
+		if err := w.scannedFile(ctx, root, name, names[name], is); err != nil {
 			return err
 		}
 		w.mu.Lock()
-		if v, ok := now[name]; ok {
+		if is {
 			old[name] = v
 		} else {
 			delete(old, name)
@@ -118,19 +121,45 @@ func (w *Workspace) changed(ctx context.Context, root document.Root, old, now li
 	return nil
 }
 
-// scannedFile tells of one file that a scan found to differ; was says whether
-// it was there before.
-func (w *Workspace) scannedFile(ctx context.Context, root document.Root, name string, was bool) error {
+// scannedFile tells of one file that a scan found to differ; was and is say
+// whether it was listed before and now.
+func (w *Workspace) scannedFile(ctx context.Context, root document.Root, name string, was, is bool) error {
 	p, err := root.Resolve(name)
 	if err == nil && p.Rel() == name {
 		return w.reconcile(ctx, p, was)
 	}
-	if was { // a folder above it is a file now, or a link
+	if was || is { // a link, or a folder above it is a file or a link now
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.tell([]lsp.Changed{{Before: document.Snapshot{Revision: unknownRevision}, Gone: filepath.Join(root.Dir(), filepath.FromSlash(name))}})
+		w.tell([]lsp.Changed{otherName(filepath.Join(root.Dir(), filepath.FromSlash(name)), was, is)})
 	}
 	return nil
+}
+
+// otherName is the news of a file that no path names.
+func otherName(name string, was, is bool) lsp.Changed {
+	c := lsp.Changed{Other: name}
+	if was {
+		c.Before.Revision = unknownRevision
+	}
+	if is {
+		c.After.Revision, c.After.Problem = unreadRevision, errOtherName
+	}
+	return c
+}
+
+var errOtherName = errors.New("the document has another name")
+
+// namesOf returns the links of a root by the absolute name that each stands
+// for.
+func namesOf(root document.Root, links []string) map[string][]string {
+	out := map[string][]string{}
+	for _, name := range links {
+		if p, err := root.Resolve(name); err == nil {
+			out[p.Name()] = append(out[p.Name()], filepath.Join(root.Dir(), filepath.FromSlash(name)))
+		}
+	}
+	return out
 }
 
 // Reconcile looks at paths again and publishes what changed.

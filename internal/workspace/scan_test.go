@@ -21,7 +21,7 @@ func (x *world) toldOf(name string) int {
 		if p.IsZero() {
 			p = c.Before.Path
 		}
-		if p.Rel() == name && !p.IsZero() || c.Gone == filepath.Join(x.root.Dir(), name) {
+		if p.Rel() == name && !p.IsZero() || c.Other == filepath.Join(x.root.Dir(), name) {
 			n++
 		}
 	}
@@ -189,5 +189,36 @@ func TestPartialIsNoConflict(t *testing.T) {
 	}
 	if x.toldOf("a") != 1 {
 		t.Errorf("the servers were told %d times of the file that is left changed", x.toldOf("a"))
+	}
+}
+
+// A document that has a second name, by a link, changes under both.
+func TestScanLinks(t *testing.T) {
+	x := newWorld(t, map[string]string{"p/a.go": "1", "q/b.go": "1"})
+	link := filepath.Join(x.root.Dir(), "q", "a.go")
+	if err := os.Symlink(filepath.Join("..", "p", "a.go"), link); err != nil {
+		t.Skip(err)
+	}
+	x.scan()
+	if _, err := x.w.Apply(t.Context(), "S", x.plan("own", "p/a.go")); err != nil {
+		t.Fatal(err)
+	}
+	if x.toldOf("p/a.go") != 1 || x.toldOf("q/a.go") != 1 {
+		t.Errorf("told %d and %d times of an own change", x.toldOf("p/a.go"), x.toldOf("q/a.go"))
+	}
+	x.scan()
+	n := x.toldOf("q/a.go")
+	x.write("p/a.go", "outside")
+	x.scan()
+	if x.toldOf("p/a.go") != 2 || x.toldOf("q/a.go") <= n {
+		t.Errorf("told %d and %d times of an outside change", x.toldOf("p/a.go"), x.toldOf("q/a.go")-n)
+	}
+	n = x.toldOf("q/a.go")
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	x.scan()
+	if last := x.told.list[len(x.told.list)-1]; x.toldOf("q/a.go") != n+1 || last.After.Exists() {
+		t.Errorf("the link is gone, and was told %d times: %+v", x.toldOf("q/a.go")-n, last)
 	}
 }

@@ -69,6 +69,7 @@ type Workspace struct {
 	known map[document.Path]*record
 	text  int
 	scans map[string]listing
+	links map[string]map[string][]string // by root and name of a document: its other names, as of the last scan
 
 	scanning chan struct{} // holds a token while nobody scans
 	tickets  atomic.Uint64 // scans asked for
@@ -87,7 +88,7 @@ type record struct {
 // New returns a Workspace.
 func New(o Options) *Workspace {
 	w := &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal,
-		known: map[document.Path]*record{}, scans: map[string]listing{}, scanning: make(chan struct{}, 1)}
+		known: map[document.Path]*record{}, scans: map[string]listing{}, links: map[string]map[string][]string{}, scanning: make(chan struct{}, 1)}
 	w.scanning <- struct{}{}
 	return w
 }
@@ -328,6 +329,11 @@ func (w *Workspace) changedTo(p edits.Plan, out Applied, by string) Applied {
 			changed[i].Edits = nil // a U+FEFF among them is no text
 		}
 		w.step(out.Before[i].Revision, out.After[i], by)
+	}
+	for _, c := range p.Changes {
+		for _, name := range w.links[c.Path().Root()][c.Path().Name()] {
+			changed = append(changed, otherName(name, true, c.Kind() != edits.Delete))
+		}
 	}
 	out.Mark = w.tell(changed)
 	out.Seq = w.seq

@@ -52,6 +52,8 @@ type Profile struct {
 	SecondRound   bool     // a file of no loaded package is only diagnosed in the round after the one that opens it
 	Lost          []string // parts of messages that mean: the server has lost its view of the project and must be told of its folder anew
 	LoadingTitles []string // progress titles, or parts of them, that mean: not loaded yet
+	Body          []string // how lines begin that no import stands below; nil: imports may stand anywhere
+	Embeds        string   // text in a served file that makes others beside and below it part of its package, which the server is not told of
 	NoSave        []string // patterns of base names for which didSave changes nothing
 
 	Skip         []string // patterns of names below the root: what is in such a folder it does not check
@@ -99,6 +101,8 @@ func Gopls() Profile {
 		// v0.23.0 keeps these for packages that import one whose folder was
 		// moved away and back; neither its files nor go.mod told again help.
 		Lost:          []string{"missing metadata for import of ", "(missing import "},
+		Body:          []string{"func ", "type ", "var ", "const "},
+		Embeds:        "//go:embed ",
 		LoadingTitles: []string{"Setting up workspace"},
 		Skip:          []string{"testdata", "_*", ".*"}, // the go command passes them over, and v0.23.0 is silent on them
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
@@ -133,6 +137,26 @@ func (p Profile) Skips(rel string) bool {
 		}
 	}
 	return false
+}
+
+// Header returns the part of text that holds its imports.
+func (p Profile) Header(text string) string {
+	if len(p.Body) == 0 {
+		return text
+	}
+	for at := 0; at < len(text); {
+		for _, b := range p.Body {
+			if strings.HasPrefix(text[at:], b) {
+				return text[:at]
+			}
+		}
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	return text
 }
 
 // MatchBase reports whether the base name of name matches one of patterns.
