@@ -38,10 +38,10 @@ func Decode(b []byte, charset string) (text string, enc Encoding, bom bool, err 
 		text, err = decodeUTF8(b[3:], 3)
 	case len(b) >= 2 && b[0] == 0xff && b[1] == 0xfe:
 		enc, bom = UTF16LE, true
-		text, err = decodeUTF16(b[2:], binary.LittleEndian, enc)
+		text, err = decodeUTF16(b[2:], 2, binary.LittleEndian, enc)
 	case len(b) >= 2 && b[0] == 0xfe && b[1] == 0xff:
 		enc, bom = UTF16BE, true
-		text, err = decodeUTF16(b[2:], binary.BigEndian, enc)
+		text, err = decodeUTF16(b[2:], 2, binary.BigEndian, enc)
 	default:
 		enc = UTF8
 		name, ok := CharsetName(charset)
@@ -51,10 +51,10 @@ func Decode(b []byte, charset string) (text string, enc Encoding, bom bool, err 
 		switch {
 		case name == UTF16LE:
 			enc = name
-			text, err = decodeUTF16(b, binary.LittleEndian, enc)
+			text, err = decodeUTF16(b, 0, binary.LittleEndian, enc)
 		case name == UTF16BE:
 			enc = name
-			text, err = decodeUTF16(b, binary.BigEndian, enc)
+			text, err = decodeUTF16(b, 0, binary.BigEndian, enc)
 		case bytes.IndexByte(b, 0) >= 0:
 			return "", "", false, ErrBinary
 		case utf8.Valid(b):
@@ -111,12 +111,12 @@ func decodeUTF8(b []byte, skipped int) (string, error) {
 	return string(b), nil
 }
 
-func decodeUTF16(b []byte, order binary.ByteOrder, enc Encoding) (string, error) {
+func decodeUTF16(b []byte, skipped int, order binary.ByteOrder, enc Encoding) (string, error) {
 	var sb strings.Builder
 	sb.Grow(len(b))
 	for i := 0; i < len(b); {
 		if i+1 >= len(b) {
-			return "", &EncodingError{Encoding: enc, Offset: i, Bad: fmt.Sprintf(`\x%02x`, b[i])}
+			return "", &EncodingError{Encoding: enc, Offset: i + skipped, Bad: fmt.Sprintf(`\x%02x`, b[i])}
 		}
 		u := order.Uint16(b[i:])
 		r, n := rune(u), 2
@@ -127,7 +127,7 @@ func decodeUTF16(b []byte, order binary.ByteOrder, enc Encoding) (string, error)
 				n = 4
 			}
 			if r == utf8.RuneError {
-				return "", &EncodingError{Encoding: enc, Offset: i, Bad: fmt.Sprintf(`\x%02x`, b[i])}
+				return "", &EncodingError{Encoding: enc, Offset: i + skipped, Bad: fmt.Sprintf(`\x%02x`, b[i])}
 			}
 		}
 		if r == 0 {

@@ -42,6 +42,9 @@ func (e *MatchError) Error() string {
 func numbers(lines []int, total int) string {
 	var b strings.Builder
 	for i, n := range lines {
+		if i > 0 && n == lines[i-1] {
+			continue // several on one line
+		}
 		if i > 0 {
 			b.WriteString(", ")
 		}

@@ -100,7 +100,7 @@ func (e *engine) serveLines(ctx context.Context, s streams) error {
 			break
 		}
 		if l.long {
-			answer(response{IsError: true, Text: fmt.Sprintf("[too_large] the line is longer than %d bytes; it was skipped", maxLine)})
+			answer(response{ID: idOf(l.text), IsError: true, Text: fmt.Sprintf("[too_large] the line is longer than %d bytes; it was skipped", maxLine)})
 			continue
 		}
 		if len(l.text) == 0 {
@@ -128,6 +128,29 @@ func (e *engine) serveLines(ctx context.Context, s streams) error {
 	wg.Wait()
 	if !errors.Is(failed, io.EOF) {
 		return failed
+	}
+	return nil
+}
+
+// idOf returns the id of a call of which only the beginning was kept, nil when
+// that does not hold it.
+func idOf(text []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var v json.RawMessage
+		if d.Decode(&v) != nil {
+			return nil
+		}
+		if key == "id" {
+			return v
+		}
 	}
 	return nil
 }

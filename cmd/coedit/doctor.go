@@ -54,7 +54,11 @@ func (doctorCmd) Run(ctx context.Context, s streams) error {
 	if _, err := settings.Load(filepath.Join(folders.Config, "settings.json")); err != nil {
 		say(false, "settings", err.Error(), "mend the file, or remove it")
 	} else {
-		say(true, "settings", filepath.Join(folders.Config, "settings.json"), "")
+		name := filepath.Join(folders.Config, "settings.json")
+		if _, err := os.Stat(name); err != nil {
+			name += " (none, so the defaults hold)"
+		}
+		say(true, "settings", name, "")
 	}
 	fmt.Fprintln(s.out, "\nfolders:")
 	for _, d := range []struct{ name, dir string }{{"config", folders.Config}, {"state", folders.State}, {"cache", folders.Cache}} {

@@ -261,9 +261,10 @@ func (e *engine) session(name string) *session.Session {
 }
 
 // hostSession names the session of the process that started coedit, so that a
-// host which restarts coedit finds its read state again.
+// host which restarts coedit finds its read state again, and another process
+// of the same number does not.
 func hostSession(dir string) string {
-	return fmt.Sprintf("%s from %d", dir, os.Getppid())
+	return fmt.Sprintf("%s from %d, %s", dir, os.Getppid(), startOf(os.Getppid()))
 }
 
 // close ends the servers and keeps the read states.

@@ -24,7 +24,7 @@ func TestLongLine(t *testing.T) {
 		t.Fatalf("%d: %s", code, stderr.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "[too_large]") || !strings.Contains(lines[1], `"id":2`) || !strings.Contains(lines[1], "one") {
+	if len(lines) != 2 || !strings.Contains(lines[0], "[too_large]") || !strings.Contains(lines[0], `"id":1`) || !strings.Contains(lines[1], `"id":2`) || !strings.Contains(lines[1], "one") {
 		t.Errorf("%s", out.String())
 	}
 }

@@ -55,6 +55,9 @@ func run(args []string, s streams) int {
 		fmt.Fprintln(s.err, "coedit:", err)
 		return 2
 	}
+	if len(args) > 0 && args[0] == "help" { // what people try first
+		args = append(args[1:], "--help")
+	}
 	k, err := parser.Parse(args)
 	if exit >= 0 {
 		return exit

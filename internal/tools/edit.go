@@ -284,10 +284,11 @@ func (c *call) editResult(out session.Outcome, i int, dry bool, headline string,
 	kind := "update"
 	if change.Kind() == edits.Create {
 		kind, hunks = "create", nil
-		r.Text += fmt.Sprintf(" %s, %d bytes.", count(document.Lines(after.Text).Count(), "line"), len(after.Bytes))
+		r.Text += fmt.Sprintf(" %s, %s.", count(document.Lines(after.Text).Count(), "line"), count(len(after.Bytes), "byte"))
 	}
-	if shown, left := boundHunks(hunks, maxHunkBytes); len(shown) > 0 {
-		r.Text += "\n" + hunkText(shown)
+	if len(hunks) > 0 {
+		text, left := textHunks(hunks, maxHunkBytes)
+		r.Text += "\n" + text
 		if left > 0 {
 			r.Text += "\n  (more was changed than is shown)"
 		}

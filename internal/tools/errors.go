@@ -88,7 +88,7 @@ func matchCode(e *edits.MatchError) string {
 func (c *call) explainStale(e *session.StaleError) string {
 	name := c.show(e.Path)
 	if e.Change == "deleted" {
-		return fmt.Sprintf("%s no longer exists: it was deleted since you read it. Nothing was changed. If it should exist again, create it with Write.", name)
+		return fmt.Sprintf("%s no longer exists: it was deleted since you read it. Nothing was changed. If it should exist again, send a Write: it creates the file.", name)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: file has been modified since read, %s. Nothing was changed.", name, by(e.External))
@@ -141,7 +141,7 @@ var documentCodes = []struct {
 	{document.ErrBinary, "binary", "It holds NUL bytes, so it is not text. Use a program that knows its format."},
 	{document.ErrEncoding, "unsupported_encoding", "Set the file's charset in .editorconfig (charset = …), or convert the file; nothing was changed."},
 	{document.ErrReadOnly, "read_only", "Nothing was changed. Make it writable first (chmod u+w)."},
-	{document.ErrNoSpace, "no_space", "The old text is unchanged. Free space or raise the limit, then send the call again."},
+	{document.ErrNoSpace, "no_space", "Nothing was changed. Free space or raise the limit, then send the call again."},
 	{document.ErrConflict, "conflict", "Nothing was changed: the file keeps changing while it is edited. Read it again when that has stopped."},
 	{document.ErrPermission, "io", "Nothing was changed."},
 	{fs.ErrExist, "already_exists", "Read it and use Edit."},

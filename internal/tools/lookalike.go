@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,20 +31,36 @@ func foldName(name string, loose bool) string {
 	return s
 }
 
-// lookalikes returns the names in the folder of p that look like p's.
+// maxLookalikes bounds the names that are offered.
+const maxLookalikes = 10
+
+// lookalikes returns the names below p's root that look like p's and are not
+// it, in the folders that p names or, where there is no such folder, in those
+// that look like it.
 func lookalikes(p document.Path, loose bool) []string {
-	entries, err := os.ReadDir(filepath.Dir(p.Name()))
-	if err != nil {
-		return nil
-	}
-	base := filepath.Base(p.Name())
-	var out []string
-	for _, e := range entries {
-		if e.Name() != base && foldName(e.Name(), loose) == foldName(base, loose) {
-			out = append(out, e.Name())
+	found := []string{""}
+	for part := range strings.SplitSeq(p.Rel(), "/") {
+		var next []string
+		for _, dir := range found {
+			entries, err := os.ReadDir(filepath.Join(p.Root(), dir))
+			if err != nil {
+				continue
+			}
+			var like []string
+			for _, e := range entries {
+				if e.Name() == part {
+					like = []string{path.Join(dir, part)}
+					break
+				}
+				if foldName(e.Name(), loose) == foldName(part, loose) {
+					like = append(like, path.Join(dir, e.Name()))
+				}
+			}
+			next = append(next, like...)
 		}
+		found = next[:min(len(next), maxLookalikes)]
 	}
-	return out
+	return slices.DeleteFunc(found, func(rel string) bool { return rel == p.Rel() })
 }
 
 // expand replaces a leading ~ by the home folder.
@@ -57,6 +75,9 @@ func expand(name string) string {
 
 // resolve confines a name; "~" is the home folder.
 func (c *call) resolve(name string) (document.Path, error) {
+	if strings.HasPrefix(name, "file://") {
+		return document.Path{}, &argumentError{"a file is named by its path, not by a URI: " + Visible(strings.TrimPrefix(name, "file://"))}
+	}
 	p, err := c.s.Resolve(expand(name))
 	var de *document.Error
 	if errors.As(err, &de) && de.Name != name && de.Detail == "" {
@@ -84,11 +105,11 @@ func (c *call) resolveForRead(ctx context.Context, name string) (document.Path, 
 			}
 			continue
 		}
-		q, err := c.resolve(filepath.Join(filepath.Dir(p.Name()), like[0]))
+		q, err := c.resolve(filepath.Join(p.Root(), like[0]))
 		if err != nil {
 			return p, "", nil
 		}
-		return q, "(There is no " + escapeName(filepath.Base(p.Name())) + "; this is the file that looks like it: " + escapeName(like[0]) + ")\n", nil
+		return q, "(There is no " + escapeName(shortest(p.Rel(), like[0])) + "; this is the file that looks like it: " + escapeName(shortest(like[0], p.Rel())) + ")\n", nil
 	}
 	return p, "", nil
 }
@@ -101,9 +122,21 @@ func (c *call) notFound(_ context.Context, p document.Path) error {
 		return e
 	}
 	for i := range like {
-		like[i] = escapeName(like[i])
+		like[i] = escapeName(shortest(like[i], p.Rel()))
 	}
 	return &codedError{"not_found", c.show(p) + ": no such file. Did you mean " + strings.Join(like, " or ") + "? Use that name exactly."}
+}
+
+// shortest leaves out the folders that two names below one root share.
+func shortest(rel, other string) string {
+	for {
+		a, rest, ok := strings.Cut(rel, "/")
+		b, otherRest, ok2 := strings.Cut(other, "/")
+		if !ok || !ok2 || a != b {
+			return rel
+		}
+		rel, other = rest, otherRest
+	}
 }
 
 // escapeName shows every character of a name that is not plain ASCII with its

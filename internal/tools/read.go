@@ -188,7 +188,7 @@ func escapeBytes(b []byte) string {
 	var s strings.Builder
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
+		if r == utf8.RuneError && n == 1 || r == 0 {
 			fmt.Fprintf(&s, `\x%02x`, b[0])
 		} else {
 			s.Write(b[:n])

@@ -41,6 +41,16 @@ func hunkText(hunks []edits.Hunk) string {
 // maxHunkBytes bounds the hunks of one answer.
 const maxHunkBytes = 12 << 10
 
+// textHunks words the hunks that fit in budget bytes, long lines in part where
+// they don't fit else.
+func textHunks(hunks []edits.Hunk, budget int) (text string, left int) {
+	shown, left := boundHunks(hunks, budget)
+	if left > 0 {
+		shown, left = boundHunks(shortHunks(hunks), budget)
+	}
+	return hunkText(shown), left
+}
+
 // boundHunks cuts a list of hunks and says how many are left out.
 func boundHunks(hunks []edits.Hunk, budget int) (shown []edits.Hunk, left int) {
 	size := 0
@@ -115,13 +125,16 @@ func (c *call) externals(list []session.External) (string, []map[string]any) {
 		if i >= maxExternal {
 			continue
 		}
-		if hunks, left := boundHunks(e.Hunks, 2<<10); len(hunks) > 0 {
-			b.WriteString("\n" + hunkText(hunks))
-			if left > 0 || e.Cut {
-				b.WriteString("\n  (the change is larger than what is shown)")
-			}
-			m["hunks"] = structuredHunks(hunks)
+		if len(e.Hunks) == 0 {
+			continue
 		}
+		text, left := textHunks(e.Hunks, 2<<10)
+		b.WriteString("\n" + text)
+		if left > 0 || e.Cut {
+			b.WriteString("\n  (the change is larger than what is shown)")
+		}
+		hunks, _ := boundHunks(e.Hunks, 2<<10)
+		m["hunks"] = structuredHunks(hunks)
 	}
 	if n := len(list) - maxNamed; n > 0 {
 		fmt.Fprintf(&b, "\n- and %d more files", n)

@@ -220,9 +220,15 @@ func validate(t *tool, args json.RawMessage) error {
 
 // plainSchemaError drops the validator's own path words.
 func plainSchemaError(err error) string {
-	s := err.Error()
-	for u := errors.Unwrap(err); u != nil; u = errors.Unwrap(u) {
+	s, name := err.Error(), ""
+	for u := err; u != nil; u = errors.Unwrap(u) {
 		s = u.Error()
+		if _, rest, ok := strings.Cut(s, "/properties/"); ok && name == "" {
+			name, _, _ = strings.Cut(rest, ":")
+		}
+	}
+	if name = strings.TrimSpace(name); name != "" {
+		return name + ": " + s
 	}
 	return s
 }

@@ -111,7 +111,7 @@ func (c *call) lookalikeOnce(ctx context.Context, p document.Path) error {
 		return nil
 	}
 	for i := range like {
-		like[i] = escapeName(like[i])
+		like[i] = escapeName(shortest(like[i], p.Rel()))
 	}
 	return &codedError{"already_exists", fmt.Sprintf("%s does not exist, but %s looks the same. Nothing was written. If you mean that file, use its exact name; to create a second one, send the call again.", escapeName(path.Base(p.Rel())), strings.Join(like, " and "))}
 }
