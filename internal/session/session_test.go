@@ -233,8 +233,19 @@ func TestOwnChanges(t *testing.T) {
 	}
 	x.wantNotices(s)
 	x.wantNotices(other, "a modified")
+	// A change of its own that another call is just about to record.
+	snap, err := x.space.Snapshot(t.Context(), x.path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.space.Apply(t.Context(), "s", edits.Plan{Changes: []edits.Change{{From: snap.Path, To: snap.Path, Base: snap.Revision, Edits: []edits.Edit{{New: "0"}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	x.wantNotices(s)
+	x.write("a", "2\n")
+	x.notices(s)
 	x.write("a", "1\n")
-	_, err := s.Edit(t.Context(), x.replace("1", "3", "a"))
+	_, err = s.Edit(t.Context(), x.replace("1", "3", "a"))
 	var stale *StaleError
 	if !errors.As(err, &stale) || len(stale.Sessions) != 0 {
 		t.Fatalf("%+v", err)

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,10 @@ type Options struct {
 // at, in bytes; a text that was let go costs a server a full text later.
 const keepText = 64 << 20
 
+// maxKnown bounds the documents a Workspace knows; one that was let go is as
+// if it had never been looked at.
+const maxKnown = 50_000
+
 // maxSteps bounds the own changes remembered for each document.
 const maxSteps = 256
 
@@ -67,6 +72,8 @@ type Workspace struct {
 	mu    sync.Mutex // the short sequence lock: no I/O while it is held
 	seq   uint64
 	known map[document.Path]*record
+	order list.List // of *record, the last used last
+	texts list.List // of *record that hold text, the last used last
 	text  int
 	scans map[string]listing
 	links map[string]map[string][]string // by root and name of a document: its other names, as of the last scan
@@ -81,8 +88,9 @@ type record struct {
 	snap  document.Snapshot // its texts may have been let go
 	told  bool              // the servers heard of snap; else they know what the last scan saw
 	steps []Step            // own changes since the last one by somebody else
-	used  uint64
-	held  int // bytes of text and bytes kept
+	held  int               // bytes of text and bytes kept
+	at    *list.Element     // in order
+	in    *list.Element     // in texts; nil where held is 0
 }
 
 // New returns a Workspace.
@@ -155,25 +163,36 @@ func (w *Workspace) publish(s document.Snapshot) {
 	if r == nil {
 		r = &record{}
 		w.known[s.Path] = r
+		r.at = w.order.PushBack(r)
 	}
 	w.seq++
-	r.snap, r.used = s, w.seq
-	w.text -= r.held
-	r.held = len(s.Bytes) + len(s.Text)
-	w.text += r.held
-	for w.text > keepText {
-		var oldest *record
-		for _, o := range w.known {
-			if o != r && o.held > 0 && (oldest == nil || o.used < oldest.used) {
-				oldest = o
-			}
-		}
-		if oldest == nil {
-			return
-		}
-		w.text -= oldest.held
-		oldest.snap.Bytes, oldest.snap.Text, oldest.held = nil, "", 0
+	w.dropText(r)
+	w.order.MoveToBack(r.at)
+	r.snap = s
+	if r.held = len(s.Bytes) + len(s.Text); r.held > 0 {
+		w.text += r.held
+		r.in = w.texts.PushBack(r)
 	}
+	for w.text > keepText && w.texts.Len() > 1 {
+		oldest := w.texts.Front().Value.(*record)
+		w.dropText(oldest)
+		oldest.snap.Bytes, oldest.snap.Text = nil, ""
+	}
+	for len(w.known) > maxKnown {
+		oldest := w.order.Front().Value.(*record)
+		w.dropText(oldest)
+		w.order.Remove(oldest.at)
+		delete(w.known, oldest.snap.Path)
+	}
+}
+
+// dropText no longer counts r's texts as kept.
+func (w *Workspace) dropText(r *record) {
+	if r.in != nil {
+		w.texts.Remove(r.in)
+		w.text -= r.held
+	}
+	r.in, r.held = nil, 0
 }
 
 func (w *Workspace) tell(list []lsp.Changed) lsp.Mark {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -399,5 +400,29 @@ func TestScan(t *testing.T) {
 	scan()
 	if len(x.told.list) != n {
 		t.Errorf("our own change was found as another's: %+v", x.told.list[n:])
+	}
+}
+
+// What is remembered of documents is bounded: texts by their bytes, all else
+// by number.
+func TestBounds(t *testing.T) {
+	x := newWorld(t, nil)
+	half := strings.Repeat("x", keepText/4+1) // counted twice: bytes and text
+	for i := range 4 {
+		s := document.NewSnapshot(x.path(fmt.Sprint(i)), []byte(half), "", document.Origin{})
+		x.w.mu.Lock()
+		x.w.publish(s)
+		x.w.mu.Unlock()
+	}
+	if x.w.text > keepText || x.w.texts.Len() != 1 || x.w.known[x.path("3")].snap.Text == "" || x.w.known[x.path("0")].snap.Text != "" {
+		t.Errorf("%d bytes in %d texts", x.w.text, x.w.texts.Len())
+	}
+	for i := range maxKnown + 10 {
+		x.w.mu.Lock()
+		x.w.publish(document.Snapshot{Path: x.path(fmt.Sprint("n", i))})
+		x.w.mu.Unlock()
+	}
+	if len(x.w.known) != maxKnown || x.w.order.Len() != maxKnown || x.w.text != 0 || x.w.texts.Len() != 0 {
+		t.Errorf("%d known, %d in order, %d bytes in %d texts", len(x.w.known), x.w.order.Len(), x.w.text, x.w.texts.Len())
 	}
 }
