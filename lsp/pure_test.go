@@ -112,6 +112,46 @@ func TestContentChanges(t *testing.T) {
 	}
 }
 
+// A change of imports can mend what a server has lost; one below them can't.
+func TestHeaderComes(t *testing.T) {
+	for _, test := range []struct {
+		before, after string
+		came          bool
+	}{
+		{"package a\n\nimport \"b\"\n\nfunc f() {}\n", "package a\n\nfunc f() {}\n", true},
+		{"package a\n\nimport \"b\"\n\nfunc f() {}\n", "package a\n\nimport \"b\"\n\nfunc f() { g() }\n", false},
+	} {
+		p := changed("", "", nil).After.Path
+		c := Changed{Before: document.NewSnapshot(p, []byte(test.before), "", document.Origin{}), After: document.NewSnapshot(p, []byte(test.after), "", document.Origin{})}
+		sv := &server{prof: profile.Gopls(), docs: map[string]*doc{c.name(): {snap: c.Before}}, store: newStore()}
+		sv.apply([]Changed{c})
+		if sv.came != test.came {
+			t.Errorf("%q: %v", test.after, sv.came)
+		}
+	}
+}
+
+// A server that gives up at an error takes its hints on other files back:
+// they are not resolved.
+func TestLesserFindings(t *testing.T) {
+	step := changed("one\ntwo\n", "one\n2\n", nil)
+	name := step.name()
+	hint := raw{severity: Hint, message: "hint", rng: protocol.Range{Start: protocol.Position{Line: 0}}}
+	edited := raw{severity: Warning, message: "on the edited line", rng: protocol.Range{Start: protocol.Position{Line: 1}}}
+	old := holding{list: map[string][]raw{"/elsewhere": {hint, rawAt(3, "E")}, name: {hint, edited}}}
+	c := comparison{s: &Servers{}, m: Mark{list: []Changed{step}}}
+	var r Report
+	c.add(t.Context(), &r, result{sv: &server{prof: profile.Gopls()}, held: holding{list: map[string][]raw{}}}, old, true)
+	r.finish()
+	var got []string
+	for _, d := range r.Resolved {
+		got = append(got, d.Message)
+	}
+	if !reflect.DeepEqual(got, []string{"E", "on the edited line"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func FuzzOneEdit(f *testing.F) {
 	f.Add("a\r\nb", "a\nb")
 	f.Add("é", "è")
@@ -200,6 +240,15 @@ func TestIntroduced(t *testing.T) {
 	}
 	r = Report{Freshness: Fresh, Current: []Diagnostic{diag(name, 4, "mine")}}
 	in.Fold(&r, step("x\n", "y\n"))
+	if !reflect.DeepEqual(r.Yours, []Diagnostic{diag(name, 4, "mine")}) {
+		t.Errorf("yours: %+v", r.Yours)
+	}
+	// What others may have caused elsewhere is not kept as this session's.
+	theirs := diag("/theirs", 1, "theirs")
+	r = Report{Freshness: Fresh, Shared: true, New: []Diagnostic{theirs}, Current: []Diagnostic{theirs, diag(name, 4, "mine")}}
+	in.Fold(&r, step("x\n", "y\n"))
+	r = Report{Freshness: Fresh, Current: []Diagnostic{theirs, diag(name, 4, "mine")}}
+	in.Fold(&r, nil)
 	if !reflect.DeepEqual(r.Yours, []Diagnostic{diag(name, 4, "mine")}) {
 		t.Errorf("yours: %+v", r.Yours)
 	}

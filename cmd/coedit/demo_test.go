@@ -78,6 +78,13 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+func TestHelp(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if code := run([]string{"help", "call"}, streams{strings.NewReader(""), &out, &stderr}); code != 0 || !strings.Contains(out.String(), "--session") {
+		t.Errorf("status %d\n%s%s", code, out.String(), stderr.String())
+	}
+}
+
 // --tools names the tools that are offered, and only those can be called.
 func TestMCPTools(t *testing.T) {
 	work := own(t)

@@ -181,16 +181,23 @@ func (e *engine) launch(ctx context.Context, user settings.Settings, p profile.P
 		if err != nil {
 			return lsp.Command{}, err
 		}
-		return lsp.Command{Path: t.Path, Args: p.Command[1:]}, nil
+		return lsp.Command{Path: t.Path, Args: p.Command[1:]}, e.outside(root, t.Path)
 	}
 	name, err := lookPath(p.Command[0], e.cleanPath())
 	if err != nil {
 		return lsp.Command{}, fmt.Errorf("the command of servers.%s, %q, is not on PATH", p.Name, p.Command[0])
 	}
-	if real, err := filepath.EvalSymlinks(name); err == nil && !e.trusted(root) && e.inRoots(real) {
-		return lsp.Command{}, fmt.Errorf("%s lies in the workspace, which is not trusted; a person can run: coedit trust %s", name, root)
+	return lsp.Command{Path: name, Args: p.Command[1:]}, e.outside(root, name)
+}
+
+// outside refuses a program that lies in a root, be it by a link, unless that
+// root is trusted.
+func (e *engine) outside(root, name string) error {
+	real, err := filepath.EvalSymlinks(name)
+	if err == nil && !e.trusted(root) && e.inRoots(real) {
+		return fmt.Errorf("%s lies in the workspace, which is not trusted; a person can run: coedit trust %s", name, root)
 	}
-	return lsp.Command{Path: name, Args: p.Command[1:]}, nil
+	return nil
 }
 
 // cleanPath is PATH without relative folders and without those inside a root:

@@ -35,9 +35,6 @@ func (s *Session) Diagnostics(ctx context.Context, file, folder document.Path) (
 		if snaps, roots, all, err = s.needed(ctx, folder); err != nil {
 			return lsp.Report{}, nil, err
 		}
-		if len(roots) == 0 {
-			return lsp.Report{Freshness: lsp.Unsupported}, nil, nil
-		}
 		whole = whole && all
 	}
 	s.open(snaps...)

@@ -15,6 +15,7 @@ import (
 	"coedit/internal/history"
 	"coedit/internal/permission"
 	"coedit/internal/workspace"
+	"coedit/lsp"
 	"coedit/readstate"
 )
 
@@ -276,5 +277,51 @@ func TestSaveAgain(t *testing.T) {
 	}
 	if _, err := x.session("s").Edit(t.Context(), x.replace("x", "y", "a")); err != nil {
 		t.Error(err)
+	}
+}
+
+// servers note what they were given, and what happens while they are.
+type servers struct {
+	Servers
+	opening func()
+	told    []lsp.Changed
+}
+
+func (s *servers) Open(document.Snapshot) { s.opening() }
+
+func (s *servers) Changed(list []lsp.Changed) lsp.Mark {
+	s.told = append(s.told, list...)
+	return lsp.Mark{}
+}
+
+func (s *servers) Before(context.Context, []document.Snapshot) lsp.Baseline { return lsp.Baseline{} }
+
+func (s *servers) Diagnose(context.Context, lsp.Mark, lsp.Baseline) lsp.Report { return lsp.Report{} }
+
+// A document that moves on while a server is given its text is told to it
+// afterwards: it would keep the older one.
+func TestOpenCatchesUp(t *testing.T) {
+	x := newWorld(t, map[string]string{"a": "1\n"})
+	var s *Session
+	sv := &servers{}
+	x.space = workspace.New(workspace.Options{Target: x.target, Servers: sv})
+	s = New(Options{Name: "s", Roots: document.Roots{x.root}, Dir: x.root.Dir(), Workspace: x.space, Servers: sv})
+	snap, err := s.Snapshot(t.Context(), x.path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sv.opening = func() {
+		c := edits.Change{From: snap.Path, To: snap.Path, Base: snap.Revision, Edits: []edits.Edit{{New: "0"}}}
+		if _, err := x.space.Apply(t.Context(), "other", edits.Plan{Changes: []edits.Change{c}}); err != nil {
+			t.Error(err)
+		}
+		sv.opening = func() {}
+	}
+	s.Shown(snap, "all", nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(sv.told); n != 2 || sv.told[1].Before.Text != "1\n" || sv.told[1].After.Text != "01\n" {
+		t.Errorf("told %d: %+v", n, sv.told)
 	}
 }
