@@ -106,6 +106,15 @@ func SameText(a, b string) bool {
 
 func lf(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }
 
+// A Listing is what a place in a root holds. Names have slashes and are
+// relative to the root.
+type Listing struct {
+	Files    map[string]uint64 // regular files, each with a value that changes when size, times or inode do
+	Links    []string          // those that are links to another file of the root
+	Young    []string          // those that may change once more without another value, so shortly before did they change
+	Complete bool              // false where something could not be read, or was too much
+}
+
 // A Source gives snapshots. A missing file is a Snapshot with the zero
 // Revision, never an error.
 type Source interface {

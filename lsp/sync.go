@@ -94,6 +94,9 @@ func (sv *server) apply(list []Changed) bool {
 		name := c.name()
 		d, open := sv.docs[name]
 		wanted := sv.serves(name) || sv.watches(name) && !sv.skips(name)
+		if open && c.Other != "" {
+			continue // an open document's own changes come by its path
+		}
 		if open && syncable(c.After) && d.snap.Text == c.After.Text || !open && c.Before.Revision == c.After.Revision {
 			continue
 		}

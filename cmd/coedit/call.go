@@ -43,6 +43,9 @@ type response struct {
 
 // Run calls one tool, or those of standard input.
 func (c *callCmd) Run(ctx context.Context, s streams) (err error) {
+	if c.Tool != "" {
+		c.Watch = "off" // one call looks for itself
+	}
 	e, err := openEngine(c.serveFlags, s, func(line string) { fmt.Fprintln(s.err, "coedit:", line) })
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -117,5 +118,19 @@ func noTemporaries(ts *testscript.TestScript) {
 
 // cmdFakeLog puts what the scripted server received on stdout.
 func cmdFakeLog(ts *testscript.TestScript, neg bool, args []string) {
-	fmt.Fprint(ts.Stdout(), ts.ReadFile("fake.log"))
+	if len(args) == 0 {
+		fmt.Fprint(ts.Stdout(), ts.ReadFile("fake.log"))
+		return
+	}
+	want, err := regexp.Compile(args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		b, _ := os.ReadFile(ts.MkAbs("fake.log"))
+		if want.Match(b) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the server never received %s; it received:\n%s", args[0], b)
+		}
+	}
 }

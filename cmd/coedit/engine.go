@@ -25,6 +25,7 @@ import (
 	"coedit/internal/workspace"
 	"coedit/lsp"
 	"coedit/lsp/profile"
+	"coedit/watcher"
 )
 
 // serveFlags are what every command that serves tools takes.
@@ -36,6 +37,7 @@ type serveFlags struct {
 	Trust          bool     `help:"Trust the roots, as coedit trust does, for this run."`
 	AllowWideRoot  bool     `help:"Allow a root that holds very much: / or the home folder."`
 	Servers        string   `help:"Language servers: auto or off." enum:"auto,off" default:"auto"`
+	Watch          string   `help:"Watch the roots for changes: auto or off." enum:"auto,off" default:"auto"`
 	Verbose        bool     `help:"Log to standard error."`
 }
 
@@ -52,6 +54,10 @@ type engine struct {
 	log      *slog.Logger
 	progress func(string)
 	tools    *provision.Provisioner
+	watcher  *watcher.Watcher // nil when the roots are not watched
+	cookies  string           // the watcher's folder
+	stop     context.CancelFunc
+	pushing  sync.WaitGroup
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
@@ -96,7 +102,19 @@ func openEngine(f serveFlags, stderr streams, progress func(string)) (*engine, e
 		e.servers = lsp.New(e.serverOptions(user))
 		o.Servers = e.servers
 	}
+	if f.Watch != "off" {
+		if err := e.watch(); err != nil { // late is not wrong: every call looks for itself
+			e.log.Warn("the roots are not watched", "err", err)
+		} else {
+			o.News = e.watcher
+		}
+	}
 	e.space = workspace.New(o)
+	if e.watcher != nil {
+		ctx, stop := context.WithCancel(context.Background())
+		e.stop = stop
+		e.pushing.Go(func() { e.push(ctx) })
+	}
 	e.flags.PermissionMode = string(mode)
 	return e, nil
 }
@@ -257,6 +275,7 @@ func (e *engine) session(name string) *session.Session {
 	o := session.Options{
 		Name: name, Roots: e.roots, Dir: e.dir, Workspace: e.space,
 		Rules:     permission.Rules{Mode: permission.Mode(e.flags.PermissionMode), Private: []string{e.folders.State, e.folders.Cache, e.folders.Config}},
+		Held:      e.held,
 		StateFile: filepath.Join(e.folders.State, "sessions", hex.EncodeToString(sum[:8])+".json"),
 	}
 	if e.servers != nil {
@@ -285,6 +304,11 @@ func (e *engine) close() error {
 	e.mu.Unlock()
 	for _, s := range list { // before the servers: they may be opening documents
 		errs = append(errs, s.Close())
+	}
+	if e.watcher != nil {
+		e.stop()
+		e.pushing.Wait()
+		errs = append(errs, e.watcher.Close(), os.RemoveAll(e.cookies))
 	}
 	if e.servers != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

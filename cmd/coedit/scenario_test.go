@@ -44,7 +44,7 @@ func fakeServer() int {
 }
 
 // TestScenario runs testdata/scenario: tool calls in, answers and files out.
-func TestScenario(t *testing.T) { scenarios(t, "scenario") }
+func TestScenario(t *testing.T) { scenarios(t, "scenario", true) }
 
 // findGopls returns the folder of a gopls on PATH or in coedit's cache.
 var findGopls = sync.OnceValue(func() string {
@@ -60,7 +60,8 @@ var findGopls = sync.OnceValue(func() string {
 	return filepath.Dir(t.Path)
 })
 
-func scenarios(t *testing.T, dir string) {
+// scenarios runs the scripts of a folder, with the watcher or without.
+func scenarios(t *testing.T, dir string, watch bool) {
 	update := false
 	for _, a := range os.Args {
 		update = update || a == "-update"
@@ -69,10 +70,15 @@ func scenarios(t *testing.T, dir string) {
 		Dir:                 filepath.Join("..", "..", "testdata", dir),
 		RequireExplicitExec: true,
 		UpdateScripts:       update || os.Getenv("COEDIT_UPDATE") != "",
-		Setup:               setupScenario,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"start": cmdStart, "call": cmdCall, "parallel": cmdParallel, "disk": cmdDisk, "restart": cmdRestart, "limit": cmdLimit, "quit": cmdQuit, "same": cmdSame, "fakelog": cmdFakeLog},
+		Setup: func(env *testscript.Env) error {
+			env.Values[watchKey{}] = watch
+			return setupScenario(env)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"start": cmdStart, "call": cmdCall, "parallel": cmdParallel, "disk": cmdDisk, "restart": cmdRestart, "limit": cmdLimit, "quit": cmdQuit, "same": cmdSame, "fakelog": cmdFakeLog},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "watch": // what happens is told without a call
+				return watch, nil
 			case "gopls":
 				if findGopls() == "" && os.Getenv("CI") == "true" {
 					return false, errors.New("gopls is neither on PATH nor in coedit's cache")
@@ -84,7 +90,10 @@ func scenarios(t *testing.T, dir string) {
 	})
 }
 
-type agentKey struct{}
+type (
+	agentKey struct{}
+	watchKey struct{}
+)
 
 // An agent is the coedit process of one scenario.
 type agent struct {
@@ -143,6 +152,9 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	work := ts.MkAbs(".")
 	flags = append([]string{"call", "--root", work, "--session", "A"}, flags...)
+	if watch, _ := ts.Value(watchKey{}).(bool); !watch {
+		flags = append(flags, "--watch", "off")
+	}
 	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--permission-mode") }) {
 		flags = append(flags, "--permission-mode", "bypassPermissions")
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 
 	"coedit/document"
@@ -21,29 +22,27 @@ const maxListed = 100_000
 // skipped folders hold no source that anyone edits, and very many files.
 var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
 
-// List returns the regular files below root with a value that changes when
-// size, times or inode do. Folders of version control and node_modules are
-// left out. Links to folders are not followed; those to files in the root are
-// listed with the state of the file, and named in links. complete is false past
-// 100,000 files and
-// where a folder could not be read. A file that changed right before has
-// another value the next time.
-func (d *Disk) List(ctx context.Context, root document.Root) (files map[string]uint64, links []string, complete bool, err error) {
+// List returns the regular files at and below the name rel of root, "." for
+// all of it. Folders of version control and node_modules are left out. Links to
+// folders are not followed; those to files in the root are listed with the
+// state of the file. It is not complete past 100,000 files and where a folder
+// could not be read.
+func (d *Disk) List(ctx context.Context, root document.Root, rel string) (document.Listing, error) {
 	p, err := root.Resolve(".")
 	if err != nil {
-		return nil, nil, false, err
+		return document.Listing{}, err
 	}
 	r, err := d.root(p)
 	if err != nil {
-		return nil, nil, false, err
+		return document.Listing{}, err
 	}
 	l := lister{disk: d, root: r, files: map[string]uint64{}, now: time.Now()}
-	if err := l.list(ctx, "."); err != nil && !errors.Is(err, errFull) {
-		return nil, nil, false, err
+	if err := l.from(ctx, rel); err != nil && !errors.Is(err, errFull) {
+		return document.Listing{}, err
 	} else if err != nil {
 		l.partly = true
 	}
-	return l.files, l.links, !l.partly, nil
+	return document.Listing{Files: l.files, Links: l.links, Young: l.young, Complete: !l.partly}, nil
 }
 
 type lister struct {
@@ -51,11 +50,38 @@ type lister struct {
 	root   *os.Root
 	files  map[string]uint64
 	links  []string
+	young  []string
 	now    time.Time
 	partly bool // something could not be read
 }
 
 var errFull = errors.New("too many files")
+
+// from lists the file or folder called rel, unless a folder above it is one
+// that is left out, or a link.
+func (l *lister) from(ctx context.Context, rel string) error {
+	if rel == "." {
+		return l.list(ctx, rel)
+	}
+	parts := strings.Split(rel, "/")
+	for i := range parts {
+		name := strings.Join(parts[:i+1], "/")
+		info, err := l.root.Lstat(name)
+		switch {
+		case err != nil:
+			l.partly = l.partly || !gone(err)
+			return nil
+		case i == len(parts)-1 && !info.IsDir():
+			return l.file(fs.FileInfoToDirEntry(info), name)
+		case !info.IsDir() || skipped[parts[i]]:
+			return nil
+		}
+	}
+	return l.list(ctx, rel)
+}
+
+// gone reports whether err says that there is no such file.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 func (l *lister) list(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
@@ -63,46 +89,62 @@ func (l *lister) list(ctx context.Context, dir string) error {
 	}
 	f, err := l.root.Open(dir)
 	if err != nil {
-		l.partly = l.partly || !errors.Is(err, fs.ErrNotExist)
+		l.partly = l.partly || !gone(err)
 		return nil
 	}
 	entries, err := f.ReadDir(-1)
 	f.Close()
-	l.partly = l.partly || err != nil && !errors.Is(err, fs.ErrNotExist)
+	l.partly = l.partly || err != nil && !gone(err)
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
-		case e.IsDir():
-			if skipped[e.Name()] {
-				continue
-			}
-			if err := l.list(ctx, name); err != nil {
-				return err
-			}
-		case e.Type().IsRegular() && !temporaryName(e.Name()), e.Type()&fs.ModeSymlink != 0:
-			if len(l.files) >= maxListed {
-				return errFull
-			}
-			info, err := e.Info()
-			if err == nil && !e.Type().IsRegular() {
-				if info, err = l.root.Stat(name); err != nil || !info.Mode().IsRegular() {
-					continue // to a folder, to nowhere, or out of the root
-				}
-				l.links = append(l.links, name)
-			}
-			if err != nil {
-				l.partly = l.partly || !errors.Is(err, fs.ErrNotExist)
-				continue
-			}
-			st := stampOf(info)
-			l.files[name] = st.sum(info)
-			if st.young(l.now, st.tick()) {
-				l.files[name] ^= uint64(l.now.UnixNano())
-			}
+		case !e.IsDir():
+			err = l.file(e, name)
+		case !skipped[e.Name()]:
+			err = l.list(ctx, name)
+		default:
+			err = nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// file takes in one name that is no folder.
+func (l *lister) file(e fs.DirEntry, name string) error {
+	link := e.Type()&fs.ModeSymlink != 0
+	if !link && !e.Type().IsRegular() || temporaryName(e.Name()) {
+		return nil
+	}
+	if len(l.files) >= maxListed {
+		return errFull
+	}
+	info, err := e.Info()
+	if err == nil && link {
+		if info, err = l.root.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return nil // to a folder, to nowhere, or out of the root
+		}
+		l.links = append(l.links, name)
+	}
+	if err != nil {
+		l.partly = l.partly || !gone(err)
+		return nil
+	}
+	st := stampOf(info)
+	l.files[name] = st.sum(info)
+	if st.young(l.now, st.tick()) {
+		l.young = append(l.young, name)
+	}
+	return nil
+}
+
+// Skipped reports whether folders called base are left out of listings.
+func Skipped(base string) bool { return skipped[base] }
+
+// Temporary reports whether base is a name that coedit gives a staged file.
+func Temporary(base string) bool { return temporaryName(base) }
 
 // temporaryName reports whether name is one that coedit gives a staged file.
 func temporaryName(name string) bool {

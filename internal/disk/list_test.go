@@ -12,15 +12,15 @@ import (
 	"coedit/document"
 )
 
-func listOf(t *testing.T, root document.Root) (map[string]uint64, bool) {
+func listOf(t *testing.T, root document.Root) document.Listing {
 	t.Helper()
 	d := New(Options{})
 	defer d.Close()
-	files, _, whole, err := d.List(t.Context(), root)
+	l, err := d.List(t.Context(), root, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files, whole
+	return l
 }
 
 func put(t *testing.T, root document.Root, name, text string) string {
@@ -46,15 +46,15 @@ func TestListUnreadable(t *testing.T) {
 	}
 	put(t, root, "a", "x")
 	dir := filepath.Dir(put(t, root, "d/b", "x"))
-	if files, whole := listOf(t, root); len(files) != 2 || !whole {
-		t.Errorf("%d files, whole %v", len(files), whole)
+	if l := listOf(t, root); len(l.Files) != 2 || !l.Complete {
+		t.Errorf("%+v", l)
 	}
 	if err := os.Chmod(dir, 0); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
-	if files, whole := listOf(t, root); len(files) != 1 || whole {
-		t.Errorf("%d files, whole %v", len(files), whole)
+	if l := listOf(t, root); len(l.Files) != 1 || l.Complete {
+		t.Errorf("%+v", l)
 	}
 }
 
@@ -68,10 +68,8 @@ func TestListYoung(t *testing.T) {
 	if err := os.Chtimes(put(t, root, "young", "x"), later, later); err != nil {
 		t.Fatal(err)
 	}
-	a, _ := listOf(t, root)
-	b, _ := listOf(t, root)
-	if a["young"] == b["young"] {
-		t.Error("a file that may have changed since has the same value")
+	if l := listOf(t, root); len(l.Young) != 1 || l.Young[0] != "young" {
+		t.Errorf("a file that may change once more is not named: %+v", l)
 	}
 	s := stamp{size: 1, mtime: time.Unix(1000, 5), ctime: time.Unix(1000, 5)}
 	if s.young(time.Unix(1000, 5).Add(30*time.Millisecond), s.tick()) || !s.young(time.Unix(1000, 5).Add(10*time.Millisecond), s.tick()) {

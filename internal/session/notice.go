@@ -75,6 +75,9 @@ func bound(hunks []edits.Hunk) ([]edits.Hunk, bool) {
 // of skip were part of the answer already. Past a bound they are named without
 // hunks.
 func (s *Session) Notices(ctx context.Context, skip ...document.Path) (out []External) {
+	if s.o.Held != nil && s.o.Held() {
+		return nil
+	}
 	s.mu.Lock()
 	var paths []document.Path
 	for p := range s.seen.All() {
@@ -98,6 +101,26 @@ func (s *Session) Notices(ctx context.Context, skip ...document.Path) (out []Ext
 		}
 	}
 	return out
+}
+
+// manyFiles is from how many files on a change by others is told in sum.
+const manyFiles = 50
+
+// Outside returns how many files others changed since the last time it told of
+// any, 0 when they are few or still being changed.
+func (s *Session) Outside() int {
+	if s.o.Held != nil && s.o.Held() {
+		return 0
+	}
+	now := s.o.Workspace.Outside()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := now - s.outside
+	s.outside = now
+	if n < manyFiles {
+		return 0
+	}
+	return int(n)
 }
 
 func (s *Session) notice(snap document.Snapshot, hunks bool) (External, bool) {

@@ -36,6 +36,9 @@ type Options struct {
 	Servers   Servers // nil: every report is skipped
 	Rules     permission.Rules
 	StateFile string // keeps the read state over restarts; "" for nowhere
+	// Held reports that files are being changed in one go just now, as by a
+	// checkout: what changed is told when that is over. nil: never.
+	Held func() bool
 }
 
 // A Session is safe for concurrent calls.
@@ -49,6 +52,7 @@ type Session struct {
 	repeats    map[document.Path]repeat
 	introduced lsp.Introduced
 	once       map[string]bool
+	outside    uint64 // files changed by others that it was told of in sum
 	dirty      bool
 
 	saving  sync.Mutex
@@ -66,6 +70,9 @@ const maxShown = 400
 // New returns a Session with the read state that an earlier run left.
 func New(o Options) *Session {
 	s := &Session{o: o, recorded: map[document.Path]uint64{}, told: map[document.Path]document.Revision{}, repeats: map[document.Path]repeat{}}
+	if o.Workspace != nil {
+		s.outside = o.Workspace.Outside()
+	}
 	s.load()
 	return s
 }

@@ -172,6 +172,9 @@ func (c *call) finish(ctx context.Context, r Result) Result {
 			r.Structured["externalChanges"] = list
 		}
 	}
+	if n := c.s.Outside(); n > 0 {
+		r.Text += fmt.Sprintf("\n\n%d files were changed by others since your last call, for example by a checkout. Those that you had read are named.", n)
+	}
 	if r.Structured != nil {
 		r.Structured["text"] = r.Text
 	}

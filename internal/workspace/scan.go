@@ -6,16 +6,25 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"coedit/document"
 	"coedit/lsp"
 )
 
-// A Lister is a Target that can tell which files a root holds, each with a
-// value that changes when the file may have, and which of them are links to
-// another one of the root.
+// A Lister is a Target that can tell which files a root holds.
+// List looks at the file or folder called rel, a name with slashes, "." for the
+// whole root.
 type Lister interface {
-	List(ctx context.Context, root document.Root) (files map[string]uint64, links []string, complete bool, err error)
+	List(ctx context.Context, root document.Root, rel string) (document.Listing, error)
+}
+
+// News tells where to look: a watcher.
+type News interface {
+	// Take returns the absolute names of the files and folders that may have
+	// changed since the last Take, among them whatever changed before the
+	// call; or all, when anything may have.
+	Take(ctx context.Context) (names []string, all bool, err error)
 }
 
 // listing is what a scan saw, by name below the root.
@@ -57,28 +66,144 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 		return w.scanned.complete, nil // it began after this call did
 	}
 	result := scanResult{ticket: w.tickets.Load(), roots: roots, complete: true}
-	for _, root := range roots {
-		files, links, whole, err := l.List(ctx, root)
+	places, err := w.places(ctx, roots)
+	if err != nil {
+		return false, err
+	}
+	w.behind = true // until the news that was taken is followed up
+	found := map[document.Root]*difference{}
+	for _, at := range places {
+		whole, err := w.scanPlace(ctx, l, at, found)
 		if err != nil {
 			return false, err
 		}
 		result.complete = result.complete && whole
-		w.mu.Lock()
-		old, had := w.scans[root.Dir()]
-		if !had {
-			w.scans[root.Dir()] = files
-		}
-		w.links[root.Dir()] = namesOf(root, links)
-		w.mu.Unlock()
-		if !had {
-			continue
-		}
-		if err := w.changed(ctx, root, old, files, whole); err != nil {
-			return false, err
+	}
+	for _, root := range roots {
+		if d := found[root]; d != nil {
+			if err := w.changed(ctx, root, d); err != nil {
+				return false, err
+			}
 		}
 	}
+	w.behind = false
 	w.scanned = result
 	return result.complete, nil
+}
+
+// A place is a file or folder to scan: a name with slashes below a root.
+type place struct {
+	root document.Root
+	rel  string
+}
+
+// places returns where to look: what the news names, or the roots as wholes
+// where there is no news or a root has never been scanned.
+func (w *Workspace) places(ctx context.Context, roots document.Roots) ([]place, error) {
+	var names []string
+	all := true
+	if w.news != nil {
+		var err error
+		if names, all, err = w.news.Take(ctx); err != nil {
+			return nil, err
+		}
+	}
+	all = all || w.behind
+	var out []place
+	for _, root := range roots {
+		w.mu.Lock()
+		_, known := w.scans[root.Dir()]
+		w.mu.Unlock()
+		if all || !known {
+			out = append(out, place{root, "."})
+			continue
+		}
+		for _, name := range names {
+			rel, err := filepath.Rel(root.Dir(), name)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			out = append(out, place{root, filepath.ToSlash(rel)})
+			for _, other := range w.links[root.Dir()][name] {
+				if rel, err := filepath.Rel(root.Dir(), other); err == nil {
+					out = append(out, place{root, filepath.ToSlash(rel)})
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// A difference is what is not as the last scan of a root saw it.
+type difference struct {
+	old, now listing         // now holds what was listed again
+	names    map[string]bool // that differ; false: that may, having been young when they were listed
+}
+
+// scanPlace lists one place, and adds to found what differs from before.
+func (w *Workspace) scanPlace(ctx context.Context, l Lister, at place, found map[document.Root]*difference) (whole bool, err error) {
+	list, err := l.List(ctx, at.root, at.rel)
+	if err != nil {
+		return false, err
+	}
+	files, whole := list.Files, list.Complete
+	w.mu.Lock()
+	old, had := w.scans[at.root.Dir()]
+	if !had {
+		w.scans[at.root.Dir()] = files
+	}
+	if at.rel == "." {
+		w.links[at.root.Dir()] = map[string][]string{}
+	}
+	for target, names := range namesOf(at.root, list.Links) {
+		have := w.links[at.root.Dir()]
+		for _, name := range names {
+			if !slices.Contains(have[target], name) {
+				have[target] = append(have[target], name)
+			}
+		}
+	}
+	w.mu.Unlock()
+	again := w.young[at.root]
+	if again == nil {
+		again = map[string]bool{}
+		w.young[at.root] = again
+	}
+	if !had {
+		for _, name := range list.Young {
+			again[name] = true
+		}
+		return whole, nil
+	}
+	d := found[at.root]
+	if d == nil {
+		d = &difference{old: old, now: listing{}, names: map[string]bool{}}
+		found[at.root] = d
+	}
+	for name, v := range files {
+		if o, ok := old[name]; !ok || o != v {
+			d.names[name] = true
+		} else if again[name] {
+			d.names[name] = false
+		}
+		delete(again, name)
+		d.now[name] = v
+	}
+	for _, name := range list.Young {
+		again[name] = true
+	}
+	switch _, was := old[at.rel]; {
+	case !whole, len(files) == 1 && files[at.rel] != 0:
+	case was: // a file, and gone or a folder now
+		d.names[at.rel] = true
+	default:
+		for name := range old {
+			if _, ok := files[name]; !ok && at.holds(name) {
+				d.names[name] = true
+			}
+		}
+	}
+	return whole, nil
 }
 
 // Files returns the files that the last scan saw below root, names with
@@ -89,51 +214,76 @@ func (w *Workspace) Files(root string) []string {
 	return slices.Sorted(maps.Keys(w.scans[root]))
 }
 
-// changed reconciles what differs between two listings. What was told is
-// noted file by file, so that a call which is cancelled loses nothing.
-func (w *Workspace) changed(ctx context.Context, root document.Root, old, now listing, whole bool) error {
-	names := map[string]bool{}
-	for name, v := range now {
-		if o, ok := old[name]; !ok || o != v {
-			names[name] = ok
-		}
-	}
-	if whole {
-		for name := range old {
-			if _, ok := now[name]; !ok {
-				names[name] = true
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		v, is := now[name]
-		if err := w.scannedFile(ctx, root, name, names[name], is); err != nil {
+// tellAtOnce is how many files are told in one notification, and how many
+// lanes are held for it.
+const tellAtOnce = 1000
+
+// changed tells what differs, many files at a time. What was told is noted, so
+// that a call which is cancelled loses nothing.
+func (w *Workspace) changed(ctx context.Context, root document.Root, d *difference) error {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(d.names)), tellAtOnce) {
+		if err := w.changedFiles(ctx, root, part, d); err != nil {
 			return err
 		}
 		w.mu.Lock()
-		if is {
-			old[name] = v
-		} else {
-			delete(old, name)
+		for _, name := range part {
+			if v, ok := d.now[name]; ok {
+				d.old[name] = v
+			} else {
+				delete(d.old, name)
+			}
 		}
 		w.mu.Unlock()
 	}
 	return nil
 }
 
-// scannedFile tells of one file that a scan found to differ; was and is say
-// whether it was listed before and now.
-func (w *Workspace) scannedFile(ctx context.Context, root document.Root, name string, was, is bool) error {
-	p, err := root.Resolve(name)
-	if err == nil && p.Rel() == name {
-		return w.reconcile(ctx, p, was)
-	}
-	if was || is { // a link, or a folder above it is a file or a link now
+// holds reports whether the file called name is at or below the place.
+func (at place) holds(name string) bool {
+	return at.rel == "." || name == at.rel || strings.HasPrefix(name, at.rel+"/")
+}
+
+// changedFiles tells of some files that two listings differ in: of those that
+// nobody looked at, that they changed; the others are looked at.
+func (w *Workspace) changedFiles(ctx context.Context, root document.Root, names []string, d *difference) error {
+	var others []lsp.Changed
+	certain := 0
+	var known []seenFile
+	for _, name := range names {
+		_, was := d.old[name]
+		_, is := d.now[name]
+		abs := filepath.Join(root.Dir(), filepath.FromSlash(name))
 		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.tell([]lsp.Changed{otherName(filepath.Join(root.Dir(), filepath.FromSlash(name)), was, is)})
+		r := w.byName[abs]
+		w.mu.Unlock()
+		if r == nil {
+			if d.names[name] {
+				certain++
+			}
+			others = append(others, otherName(abs, was, is))
+			continue
+		}
+		p, err := root.Resolve(name)
+		if err == nil && p.Rel() == name {
+			known = append(known, seenFile{p, was})
+		} else { // a link now, or a folder above it is a file or a link
+			others = append(others, otherName(abs, was, is))
+		}
 	}
-	return nil
+	if len(others) > 0 {
+		w.mu.Lock()
+		w.outside += uint64(certain)
+		w.tell(others)
+		w.mu.Unlock()
+	}
+	return w.reconcile(ctx, known)
+}
+
+// A seenFile is a document that was looked at before; was says whether the
+// last scan saw its file.
+type seenFile struct {
+	path document.Path
+	was  bool
 }
 
 // otherName is the news of a file that no path names.
@@ -162,50 +312,77 @@ func namesOf(root document.Root, links []string) map[string][]string {
 	return out
 }
 
-// Reconcile looks at paths again and publishes what changed.
-func (w *Workspace) Reconcile(ctx context.Context, paths []document.Path) error {
-	for _, p := range paths {
-		if err := w.reconcile(ctx, p, true); err != nil {
-			return err
-		}
+// reconcile looks at documents again, in their lanes, and tells of all that
+// changed at once: also of one that the servers heard nothing of since a scan
+// saw it. Only a call that is cancelled fails.
+func (w *Workspace) reconcile(ctx context.Context, list []seenFile) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// reconcile looks at p in its lane; a file that the servers heard nothing of
-// since a scan saw it is told as well, with was saying whether it existed then.
-// Only a call that is cancelled fails.
-func (w *Workspace) reconcile(ctx context.Context, p document.Path, was bool) error {
-	release, err := w.lanes.take(ctx, p)
+	paths := make([]document.Path, len(list))
+	for i, f := range list {
+		paths[i] = f.path
+	}
+	release, err := w.lanes.take(ctx, paths...)
 	if err != nil {
 		return err
 	}
 	defer release()
-	s, err := w.look(ctx, p)
-	if err != nil {
+	snaps := make([]document.Snapshot, len(list))
+	for i, p := range paths {
+		s, err := w.target.Snapshot(ctx, p)
 		if ctx.Err() != nil {
-			return err
+			return ctx.Err()
 		}
-		s = document.Snapshot{Path: p, Revision: unreadRevision, Problem: err}
-		if errors.Is(err, document.ErrIsDirectory) || errors.Is(err, document.ErrNotRegular) {
-			s.Revision = document.Revision{}
+		if err != nil {
+			s = document.Snapshot{Path: p, Revision: unreadRevision, Problem: err}
+			if errors.Is(err, document.ErrIsDirectory) || errors.Is(err, document.ErrNotRegular) {
+				s.Revision = document.Revision{}
+			}
 		}
+		snaps[i] = s
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.known[p]
-	if err == nil && r != nil && r.told {
-		return nil // look told it, or nothing changed since it was told
+	var changes []lsp.Changed
+	for i, s := range snaps {
+		if c, ok := w.found(s, list[i].was); ok {
+			changes = append(changes, c)
+		}
 	}
-	before := document.Snapshot{Path: p}
-	if was {
-		before.Revision = unknownRevision
-	}
-	if r != nil {
-		r.told = err == nil
-	}
-	if before.Exists() || s.Exists() {
-		w.tell([]lsp.Changed{{Before: before, After: s}})
+	if len(changes) > 0 {
+		w.outside += uint64(len(changes))
+		w.tell(changes)
 	}
 	return nil
+}
+
+// found publishes a document as a scan found it, and says what to tell. mu is
+// held.
+func (w *Workspace) found(s document.Snapshot, was bool) (lsp.Changed, bool) {
+	if s.Revision == unreadRevision { // it can't be looked at: all that is known is that it may have changed
+		return lsp.Changed{Before: document.Snapshot{Path: s.Path, Revision: unknownRevision}, After: s}, true
+	}
+	told := false
+	if r := w.known[s.Path]; r != nil {
+		told = r.told
+	}
+	c, changed := w.observe(s)
+	r := w.known[s.Path]
+	if changed || told {
+		return c, changed
+	}
+	r.told = true
+	c = lsp.Changed{Before: document.Snapshot{Path: s.Path}, After: s}
+	if was {
+		c.Before.Revision = unknownRevision
+	}
+	return c, c.Before.Exists() || s.Exists()
+}
+
+// Outside counts the files that others changed, as far as scans found them.
+func (w *Workspace) Outside() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outside
 }

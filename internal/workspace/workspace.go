@@ -41,6 +41,7 @@ type Options struct {
 	Target  Target
 	Servers Servers         // nil for none
 	Journal history.Journal // nil for none
+	News    News            // nil: every scan looks at all files
 }
 
 // keepText bounds the texts a Workspace keeps of documents that were looked
@@ -66,21 +67,26 @@ type Workspace struct {
 	target  Target
 	servers Servers
 	journal history.Journal
+	news    News
 
 	lanes lanes
 
-	mu    sync.Mutex // the short sequence lock: no I/O while it is held
-	seq   uint64
-	known map[document.Path]*record
-	order list.List // of *record, the last used last
-	texts list.List // of *record that hold text, the last used last
-	text  int
-	scans map[string]listing
-	links map[string]map[string][]string // by root and name of a document: its other names, as of the last scan
+	mu      sync.Mutex // the short sequence lock: no I/O while it is held
+	seq     uint64
+	known   map[document.Path]*record
+	byName  map[string]*record // the same, by absolute name
+	outside uint64             // files that others changed
+	order   list.List          // of *record, the last used last
+	texts   list.List          // of *record that hold text, the last used last
+	text    int
+	scans   map[string]listing
+	links   map[string]map[string][]string // by root and name of a document: its other names, as of the last scan
 
-	scanning chan struct{} // holds a token while nobody scans
-	tickets  atomic.Uint64 // scans asked for
-	scanned  scanResult    // of the last one; whoever has the token writes it
+	scanning chan struct{}                     // holds a token while nobody scans
+	tickets  atomic.Uint64                     // scans asked for
+	scanned  scanResult                        // of the last one; whoever has the token writes it
+	behind   bool                              // the next scan must look at everything; likewise
+	young    map[document.Root]map[string]bool // files to tell of again: they were listed right after they changed; likewise
 }
 
 // A record is what is known of one document.
@@ -95,8 +101,8 @@ type record struct {
 
 // New returns a Workspace.
 func New(o Options) *Workspace {
-	w := &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal,
-		known: map[document.Path]*record{}, scans: map[string]listing{}, links: map[string]map[string][]string{}, scanning: make(chan struct{}, 1)}
+	w := &Workspace{target: o.Target, servers: o.Servers, journal: o.Journal, news: o.News,
+		known: map[document.Path]*record{}, byName: map[string]*record{}, young: map[document.Root]map[string]bool{}, scans: map[string]listing{}, links: map[string]map[string][]string{}, scanning: make(chan struct{}, 1)}
 	w.scanning <- struct{}{}
 	return w
 }
@@ -121,26 +127,34 @@ func (w *Workspace) look(ctx context.Context, p document.Path) (document.Snapsho
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.known[p]
+	if c, changed := w.observe(s); changed {
+		w.tell([]lsp.Changed{c})
+	}
+	return w.known[p].snap, nil
+}
+
+// observe publishes a document as it was found, and reports whether that is
+// another text than the one known: c must be told then. mu is held.
+func (w *Workspace) observe(s document.Snapshot) (c lsp.Changed, changed bool) {
+	r := w.known[s.Path]
 	if r == nil {
 		w.publish(s)
-		return s, nil
+		return lsp.Changed{}, false
 	}
-	before := r.snap
+	before, had := r.snap, r.held > 0 || !r.snap.Exists()
 	if before.Revision == s.Revision {
 		s.Origin = before.Origin
 		w.publish(s)
-		if before.Encoding == s.Encoding || r.held == 0 && s.Exists() {
-			return s, nil
+		// The same bytes can be another text, in the charset configured now.
+		if before.Encoding == s.Encoding || !had {
+			return lsp.Changed{}, false
 		}
-		// The same bytes are another text in the charset configured now.
 	} else {
 		w.publish(s)
 		r.steps = nil
 	}
 	r.told = true
-	w.tell([]lsp.Changed{{Before: before, After: s}})
-	return s, nil
+	return lsp.Changed{Before: before, After: s}, true
 }
 
 // Catch tells the servers of the document that snap is of, when it has moved
@@ -162,7 +176,7 @@ func (w *Workspace) publish(s document.Snapshot) {
 	r := w.known[s.Path]
 	if r == nil {
 		r = &record{}
-		w.known[s.Path] = r
+		w.known[s.Path], w.byName[s.Path.Name()] = r, r
 		r.at = w.order.PushBack(r)
 	}
 	w.seq++
@@ -183,6 +197,7 @@ func (w *Workspace) publish(s document.Snapshot) {
 		w.dropText(oldest)
 		w.order.Remove(oldest.at)
 		delete(w.known, oldest.snap.Path)
+		delete(w.byName, oldest.snap.Path.Name())
 	}
 }
 
