@@ -95,7 +95,7 @@ func Start(o Options) (*Watcher, error) {
 	w := &Watcher{o: o, fs: f, budget: o.Budget, cancel: cancel, hint: make(chan struct{}, 1), all: true,
 		watched: map[string]int{o.Cookies: -1}, used: make([]int, len(o.Dirs)), pending: map[string]bool{}, cookies: map[string]chan struct{}{}}
 	if w.budget == 0 {
-		w.budget = allowed() / 4
+		w.budget = Share()
 	}
 	w.done.Go(w.events)
 	w.done.Go(func() {
@@ -123,6 +123,10 @@ func (w *Watcher) Close() error {
 	w.done.Wait()
 	return err
 }
+
+// Share returns how many watches coedit takes at most: a quarter of what the
+// system allows the user.
+func Share() int { return allowed() / 4 }
 
 // Status tells how far the watching goes.
 func (w *Watcher) Status() Status {

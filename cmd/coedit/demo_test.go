@@ -65,7 +65,7 @@ func TestDoctor(t *testing.T) {
 	if code := run([]string{"doctor"}, streams{strings.NewReader(""), &out, &stderr}); code != 1 {
 		t.Errorf("status %d", code)
 	}
-	for _, want := range []string{"missing  go ", "https://go.dev/dl", "missing  git ", "missing  gopls ", "fix:", "ok       settings", "none, so the defaults hold"} {
+	for _, want := range []string{"missing  go ", "https://go.dev/dl", "missing  git ", "missing  gopls ", "fix:", "ok       settings", "none, so the defaults hold", "ok       watches"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

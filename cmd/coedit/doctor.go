@@ -12,6 +12,7 @@ import (
 
 	"coedit/internal/provision"
 	"coedit/internal/settings"
+	"coedit/watcher"
 )
 
 type doctorCmd struct{}
@@ -60,6 +61,7 @@ func (doctorCmd) Run(ctx context.Context, s streams) error {
 		}
 		say(true, "settings", name, "")
 	}
+	say(true, "watches", fmt.Sprintf("%d folders at most, a quarter of what the system allows you; above that files are looked at when a tool is called", watcher.Share()), "")
 	fmt.Fprintln(s.out, "\nfolders:")
 	for _, d := range []struct{ name, dir string }{{"config", folders.Config}, {"state", folders.State}, {"cache", folders.Cache}} {
 		fmt.Fprintf(s.out, "  %-7s %8s  %s\n", d.name, size(d.dir), shortHome(d.dir, home))
