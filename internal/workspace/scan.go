@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"coedit/document"
 	"coedit/lsp"
@@ -81,6 +81,7 @@ func (w *Workspace) Scan(ctx context.Context, roots document.Roots) (complete bo
 	}
 	for _, root := range roots {
 		if d := found[root]; d != nil {
+			d.addGone()
 			if err := w.changed(ctx, root, d); err != nil {
 				return false, err
 			}
@@ -137,6 +138,7 @@ func (w *Workspace) places(ctx context.Context, roots document.Roots) ([]place, 
 // A difference is what is not as the last scan of a root saw it.
 type difference struct {
 	old, now listing         // now holds what was listed again
+	folders  map[string]bool // listed whole; what is not in now is not there
 	names    map[string]bool // that differ; false: that may, having been young when they were listed
 }
 
@@ -177,7 +179,7 @@ func (w *Workspace) scanPlace(ctx context.Context, l Lister, at place, found map
 	}
 	d := found[at.root]
 	if d == nil {
-		d = &difference{old: old, now: listing{}, names: map[string]bool{}}
+		d = &difference{old: old, now: listing{}, names: map[string]bool{}, folders: map[string]bool{}}
 		found[at.root] = d
 	}
 	for name, v := range files {
@@ -192,18 +194,32 @@ func (w *Workspace) scanPlace(ctx context.Context, l Lister, at place, found map
 	for _, name := range list.Young {
 		again[name] = true
 	}
-	switch _, was := old[at.rel]; {
-	case !whole, len(files) == 1 && files[at.rel] != 0:
-	case was: // a file, and gone or a folder now
-		d.names[at.rel] = true
-	default:
-		for name := range old {
-			if _, ok := files[name]; !ok && at.holds(name) {
+	if _, was := old[at.rel]; whole && was { // a file: nothing was below it
+		if _, is := files[at.rel]; !is {
+			d.names[at.rel] = true
+		}
+	} else if whole {
+		d.folders[at.rel] = true
+	}
+	return whole, nil
+}
+
+// addGone adds the files that were in the listed folders, and are not now.
+func (d *difference) addGone() {
+	if len(d.folders) == 0 {
+		return
+	}
+	for name := range d.old {
+		if _, ok := d.now[name]; ok {
+			continue
+		}
+		for dir := name; dir != "."; {
+			if dir = path.Dir(dir); d.folders[dir] {
 				d.names[name] = true
+				break
 			}
 		}
 	}
-	return whole, nil
 }
 
 // Files returns the files that the last scan saw below root, names with
@@ -236,11 +252,6 @@ func (w *Workspace) changed(ctx context.Context, root document.Root, d *differen
 		w.mu.Unlock()
 	}
 	return nil
-}
-
-// holds reports whether the file called name is at or below the place.
-func (at place) holds(name string) bool {
-	return at.rel == "." || name == at.rel || strings.HasPrefix(name, at.rel+"/")
 }
 
 // changedFiles tells of some files that two listings differ in: of those that

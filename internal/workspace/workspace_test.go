@@ -79,14 +79,16 @@ func (j journal) End(id history.ID, applied bool) error {
 
 // servers keeps what it was told.
 type servers struct {
-	mu   sync.Mutex
-	list []lsp.Changed
+	mu    sync.Mutex
+	list  []lsp.Changed
+	calls int
 }
 
 func (s *servers) Changed(list []lsp.Changed) lsp.Mark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, list...)
+	s.calls++
 	return lsp.Mark{}
 }
 
