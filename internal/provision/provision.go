@@ -211,9 +211,14 @@ func (p *Provisioner) pick(ctx context.Context) (pin, error) {
 
 // goMinor returns 26 for go1.26 and its patches.
 func (p *Provisioner) goMinor(ctx context.Context, goCmd string) (int, error) {
+	work, err := os.MkdirTemp("", "coedit-go-") // the go command leaves its counters below HOME
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(work)
 	cmd := exec.CommandContext(ctx, goCmd, "env", "GOVERSION")
-	cmd.Env = append(p.environment(os.TempDir()), "GOTELEMETRY=off") // its counters would go below the home set here
-	cmd.Dir = os.TempDir()                                           // no go.mod of a project has a say
+	cmd.Env = p.environment(work)
+	cmd.Dir = work // no go.mod of a project has a say
 	cmd.WaitDelay = 2 * time.Second
 	group(cmd)
 	b, err := cmd.Output()

@@ -20,6 +20,7 @@ type sight struct {
 	over     bool          // since may be planned over
 	external *External     // since, as the agent is told of it; nil when it made since itself
 	lines    edits.LineMap // of since
+	back     *External     // the agent was told of another text, and this one is back
 }
 
 // told reports whether the agent knows the lines of since: it wrote them, or
@@ -87,6 +88,9 @@ func (a *attempt) sight(snap document.Snapshot) (sight, error) {
 	default:
 		s.seen.Record(snap) // a baseline from before a restart gets its text back
 		x.base, _ = s.seen.Baseline(snap.Path)
+		if told, ok := s.told[snap.Path]; ok && told != snap.Revision {
+			x.back = &External{Path: snap.Path, Origin: snap.Origin, Change: "modified", Back: true}
+		}
 	}
 	if a.in.Whole && snap.Exists() && !x.base.Whole {
 		return x, &UnreadError{Path: snap.Path, Lines: x.base.Unseen(document.Lines(x.snap.Text).Count())}
@@ -148,6 +152,9 @@ func (s *Session) refuse(x *sight, ext External) error {
 func (a *attempt) overlap(plan edits.Plan, seen []sight, out *Outcome) error {
 	for i := range seen {
 		x := &seen[i]
+		if x.back != nil {
+			out.External = append(out.External, *x.back)
+		}
 		if !x.over || a.in.Whole {
 			continue
 		}

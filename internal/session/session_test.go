@@ -220,6 +220,14 @@ func TestToldOnce(t *testing.T) {
 	x.wantNotices(s)
 	x.write("a", "two\n")
 	x.wantNotices(s, "a modified")
+	x.write("a", "one\n")
+	out, err := s.Edit(t.Context(), x.replace("one", "1", "a"))
+	if err != nil || len(out.External) != 1 || !out.External[0].Back {
+		t.Errorf("an edit of what was taken back: %+v, %v", out.External, err)
+	}
+	if out, err = s.Edit(t.Context(), x.replace("1", "2", "a")); err != nil || len(out.External) != 0 {
+		t.Errorf("told twice: %+v, %v", out.External, err)
+	}
 }
 
 // What the session itself wrote is nothing to tell it of; what came back
