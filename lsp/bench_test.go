@@ -1,10 +1,7 @@
 package lsp_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,68 +13,8 @@ import (
 	"coedit/document"
 	"coedit/edits"
 	"coedit/lsp"
+	"coedit/lsp/lsptest"
 )
-
-// bare is a client that does nothing but wait for one publication: the least
-// that anybody can wait.
-type bare struct {
-	in io.Writer
-	r  *bufio.Reader
-}
-
-func (c *bare) send(m map[string]any) error {
-	m["jsonrpc"] = "2.0"
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.in, "Content-Length: %d\r\n\r\n%s", len(b), b)
-	return err
-}
-
-// until answers requests until ok says that the message waited for is there.
-func (c *bare) until(ok func(method string, body []byte) bool) error {
-	for {
-		n := 0
-		for {
-			line, err := c.r.ReadString('\n')
-			if err != nil {
-				return err
-			}
-			if line = strings.TrimSpace(line); line == "" {
-				break
-			}
-			if v, ok := strings.CutPrefix(line, "Content-Length: "); ok {
-				if n, err = strconv.Atoi(v); err != nil {
-					return err
-				}
-			}
-		}
-		body := make([]byte, n)
-		if _, err := io.ReadFull(c.r, body); err != nil {
-			return err
-		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if err := json.Unmarshal(body, &m); err != nil {
-			return err
-		}
-		if m.ID != nil && m.Method != "" {
-			var result any
-			if m.Method == "workspace/configuration" {
-				result = []any{nil}
-			}
-			if err := c.send(map[string]any{"id": m.ID, "result": result}); err != nil {
-				return err
-			}
-		}
-		if ok(m.Method, body) {
-			return nil
-		}
-	}
-}
 
 // dependents is a module in which many packages use one function; filler
 // packages of 500 lines each stand beside them.
@@ -122,30 +59,30 @@ func bareWaits(b *testing.B, rounds, filler int) []time.Duration {
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
-	c := &bare{in: in, r: bufio.NewReader(out)}
+	c := lsptest.NewClient(in, out)
 	must := func(err error) {
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
 	uri := "file://" + dir
-	must(c.send(map[string]any{"id": 1, "method": "initialize", "params": json.RawMessage(`{"processId":` + strconv.Itoa(os.Getpid()) +
+	must(c.Send(map[string]any{"id": 1, "method": "initialize", "params": json.RawMessage(`{"processId":` + strconv.Itoa(os.Getpid()) +
 		`,"rootUri":"` + uri + `","capabilities":{"window":{"workDoneProgress":true},"workspace":{"configuration":true},` +
 		`"textDocument":{"publishDiagnostics":{"versionSupport":true}}},` +
 		`"initializationOptions":{"diagnosticsDelay":"0s","verboseWorkDoneProgress":true}}`)}))
-	must(c.until(func(_ string, body []byte) bool { return strings.Contains(string(body), `"capabilities"`) }))
-	must(c.send(map[string]any{"method": "initialized", "params": map[string]any{}}))
+	must(c.Until(func(_ string, body []byte) bool { return strings.Contains(string(body), `"capabilities"`) }))
+	must(c.Send(map[string]any{"method": "initialized", "params": map[string]any{}}))
 	doc := map[string]any{"uri": uri + "/a/a.go", "languageId": "go", "version": 1, "text": goodText}
-	must(c.send(map[string]any{"method": "textDocument/didOpen", "params": map[string]any{"textDocument": doc}}))
-	must(c.until(func(_ string, body []byte) bool { return strings.Contains(string(body), "/a/a.go") }))
+	must(c.Send(map[string]any{"method": "textDocument/didOpen", "params": map[string]any{"textDocument": doc}}))
+	must(c.Until(func(_ string, body []byte) bool { return strings.Contains(string(body), "/a/a.go") }))
 	var out2 []time.Duration
 	for v := range rounds {
 		for i, text := range []string{badText, goodText} {
 			start := time.Now()
-			must(c.send(map[string]any{"method": "textDocument/didChange", "params": map[string]any{
+			must(c.Send(map[string]any{"method": "textDocument/didChange", "params": map[string]any{
 				"textDocument":   map[string]any{"uri": uri + "/a/a.go", "version": 2 + 2*v + i},
 				"contentChanges": []any{map[string]any{"text": text}}}}))
-			must(c.until(func(m string, body []byte) bool {
+			must(c.Until(func(m string, body []byte) bool {
 				return strings.HasSuffix(m, "publishDiagnostics") && strings.Contains(string(body), "/p7/") &&
 					strings.Contains(string(body), `"severity"`) == (i == 0)
 			}))
