@@ -111,6 +111,7 @@ func lf(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n
 type Listing struct {
 	Files    map[string]uint64 // regular files, each with a value that changes when size, times or inode do
 	Links    []string          // those that are links to another file of the root
+	Folders  []string          // links to folders of the root; what is below them is not listed
 	Young    []string          // those that may change once more without another value, so shortly before did they change
 	Complete bool              // false where something could not be read, or was too much
 }

@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -98,19 +99,23 @@ func (s *Servers) awaitAll(ctx context.Context, targets map[*server]uint64, name
 
 // Needed tells which of the files called rels, names with slashes below root,
 // to open so that a server speaks of all of them: one below each folder that
-// is a project's top. served is how many of rels there is a server for, be it
-// that it may not be started.
+// is a project's top, and one in each folder that is part of no project.
+// served is how many of rels there is a server for, be it that it may not be
+// started.
 func (s *Servers) Needed(root string, rels []string) (open []string, served int) {
-	tops := map[string][]string{} // profile → folders that hold a root marker
+	tops := map[string]map[string]bool{} // profile → folders that hold a root marker
 	for _, rel := range rels {
 		for _, p := range s.opts.Profiles {
 			if slices.Contains(p.RootMarkers, path.Base(rel)) && !p.Skips(rel) {
-				tops[p.Name] = append(tops[p.Name], path.Dir(rel))
+				if tops[p.Name] == nil {
+					tops[p.Name] = map[string]bool{}
+				}
+				tops[p.Name][path.Dir(rel)] = true
 			}
 		}
 	}
 	type project struct{ profile, top string }
-	has := map[project]bool{}
+	best := map[project]string{}
 	for _, rel := range rels {
 		list := s.profilesFor(rel)
 		if len(list) > 0 {
@@ -120,19 +125,28 @@ func (s *Servers) Needed(root string, rels []string) (open []string, served int)
 			if p.LanguageID(rel) != p.LanguageID(p.Files[0]) {
 				continue // go.mod alone opens no package
 			}
-			top := ""
-			for _, t := range tops[p.Name] {
-				if (t == "." || strings.HasPrefix(rel, t+"/")) && len(t) > len(top) {
-					top = t
+			pr := project{p.Name, path.Dir(rel)}
+			for dir := pr.top; ; dir = path.Dir(dir) {
+				if tops[p.Name][dir] {
+					pr.top = dir
+					break
+				}
+				if dir == "." {
+					break
 				}
 			}
-			if pr := (project{p.Name, top}); !has[pr] {
-				has[pr] = true
-				open = append(open, rel)
+			if have := best[pr]; have == "" || plainer(rel, have) {
+				best[pr] = rel
 			}
 		}
 	}
-	return open, served
+	return slices.Sorted(maps.Values(best)), served
+}
+
+// plainer reports whether a's name has fewer parts than b's: a_windows_test.go
+// is for one system or for tests alone, and says little of its project.
+func plainer(a, b string) bool {
+	return strings.Count(path.Base(a), "_") < strings.Count(path.Base(b), "_")
 }
 
 // Current returns all that the servers say now of these documents, opened
@@ -243,7 +257,7 @@ func withoutLines(message string) string {
 // add compares what one server holds with what it held.
 func (c *comparison) add(ctx context.Context, r *Report, res result, old holding, known bool) {
 	r.Truncated = r.Truncated || res.held.truncated
-	if known && (projectBroken(res.sv, old) || projectBroken(res.sv, res.held)) {
+	if known && (c.projectBroken(res.sv, old) || c.projectBroken(res.sv, res.held)) {
 		// A server that can't load the project is silent on its files: what it
 		// says no more is not resolved, what it says again is not new.
 		known, r.BaselineKnown = false, false
@@ -290,11 +304,16 @@ func (c *comparison) add(ctx context.Context, r *Report, res result, old holding
 }
 
 // projectBroken reports whether the server finds an error in a file that marks
-// a project's top.
-func projectBroken(sv *server, h holding) bool {
+// the top of a project which a changed file is part of.
+func (c *comparison) projectBroken(sv *server, h holding) bool {
 	for name, list := range h.list {
-		if slices.Contains(sv.prof.RootMarkers, filepath.Base(name)) && slices.ContainsFunc(list, func(d raw) bool { return d.severity == Error }) {
-			return true
+		if !slices.Contains(sv.prof.RootMarkers, filepath.Base(name)) || !slices.ContainsFunc(list, func(d raw) bool { return d.severity == Error }) {
+			continue
+		}
+		for _, ch := range c.m.list {
+			if under(filepath.Dir(name), ch.name()) {
+				return true
+			}
 		}
 	}
 	return false

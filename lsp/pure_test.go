@@ -131,6 +131,18 @@ func TestHeaderComes(t *testing.T) {
 	}
 }
 
+// News of a name that no path has does not close the document that is open
+// under it: its own changes come by its path.
+func TestOtherNameOfOpen(t *testing.T) {
+	c := changed("", "", nil)
+	snap := document.NewSnapshot(c.After.Path, []byte("package a\n"), "", document.Origin{})
+	sv := &server{prof: profile.Gopls(), docs: map[string]*doc{snap.Path.Name(): {snap: snap}}, store: newStore()}
+	gone := Changed{Other: snap.Path.Name(), Before: snap}
+	if sv.apply([]Changed{gone}) || len(sv.docs) != 1 {
+		t.Errorf("%d documents are open", len(sv.docs))
+	}
+}
+
 // A server that gives up at an error takes its hints on other files back:
 // they are not resolved.
 func TestLesserFindings(t *testing.T) {

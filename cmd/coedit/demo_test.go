@@ -85,6 +85,30 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// A checkout is under way while git's lock is there, and not for ever.
+func TestHeld(t *testing.T) {
+	work := own(t)
+	e, err := openEngine(serveFlags{Root: []string{work}, Servers: "off", PermissionMode: "default", Tools: []string{"default"}}, streams{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	if e.held() {
+		t.Error("held without git")
+	}
+	lock := put(t, filepath.Join(work, ".git", "index.lock"), "")
+	if !e.held() {
+		t.Error("not held while git's lock is there")
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if e.held() {
+		t.Error("held by a lock that was left behind")
+	}
+}
+
 // --tools names the tools that are offered, and only those can be called.
 func TestMCPTools(t *testing.T) {
 	work := own(t)

@@ -42,17 +42,18 @@ func (d *Disk) List(ctx context.Context, root document.Root, rel string) (docume
 	} else if err != nil {
 		l.partly = true
 	}
-	return document.Listing{Files: l.files, Links: l.links, Young: l.young, Complete: !l.partly}, nil
+	return document.Listing{Files: l.files, Links: l.links, Folders: l.folders, Young: l.young, Complete: !l.partly}, nil
 }
 
 type lister struct {
-	disk   *Disk
-	root   *os.Root
-	files  map[string]uint64
-	links  []string
-	young  []string
-	now    time.Time
-	partly bool // something could not be read
+	disk    *Disk
+	root    *os.Root
+	files   map[string]uint64
+	links   []string
+	folders []string
+	young   []string
+	now     time.Time
+	partly  bool // something could not be read
 }
 
 var errFull = errors.New("too many files")
@@ -123,7 +124,10 @@ func (l *lister) file(e fs.DirEntry, name string) error {
 	}
 	info, err := e.Info()
 	if err == nil && link {
-		if info, err = l.root.Stat(name); err != nil || !info.Mode().IsRegular() {
+		if info, err = l.root.Stat(name); err == nil && info.IsDir() {
+			l.folders = append(l.folders, name)
+		}
+		if err != nil || !info.Mode().IsRegular() {
 			return nil // to a folder, to nowhere, or out of the root
 		}
 		l.links = append(l.links, name)

@@ -189,7 +189,7 @@ func (d *Disk) lock(r *os.Root, p document.Path) (unlock func(), err error) {
 		case !errors.Is(err, errLocked):
 			return func() {}, nil
 		case time.Since(start) > lockWait:
-			return nil, &document.Error{Name: p.Name(), Err: err, Detail: "another coedit has had its folder locked for " + lockWait.String()}
+			return nil, &document.Error{Name: p.Name(), Err: err, Detail: "another program, maybe another coedit, has had its folder locked for " + lockWait.String() + "; nothing was changed, send the call again"}
 		}
 		time.Sleep(200 * time.Microsecond) // the holder is writing one file
 	}

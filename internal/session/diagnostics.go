@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"coedit/document"
@@ -9,7 +11,7 @@ import (
 )
 
 // maxOpened bounds the documents opened to have a server speak of a folder.
-const maxOpened = 20
+const maxOpened = 40
 
 // Diagnostics returns what the language servers hold now, after every change
 // on disk has been found and told to them: of file, of the folder, or of all
@@ -24,6 +26,7 @@ func (s *Session) Diagnostics(ctx context.Context, file, folder document.Path) (
 	}
 	var snaps []document.Snapshot
 	var roots []string
+	opened := true
 	if !file.IsZero() {
 		snap, err := s.Snapshot(ctx, file)
 		if err != nil {
@@ -31,15 +34,16 @@ func (s *Session) Diagnostics(ctx context.Context, file, folder document.Path) (
 		}
 		snaps = append(snaps, snap)
 	} else {
-		var all bool
-		if snaps, roots, all, err = s.needed(ctx, folder); err != nil {
+		if snaps, roots, opened, err = s.needed(ctx, folder); err != nil {
 			return lsp.Report{}, nil, err
 		}
-		whole = whole && all
 	}
 	s.open(snaps...)
 	r, list := s.o.Servers.Current(ctx, snaps, roots...)
 	doubt(&r, !whole)
+	if !opened && r.Freshness == lsp.Fresh {
+		r.Freshness, r.Note = lsp.Settled, fmt.Sprintf("there are more than %d projects or folders, and not all of them were looked at: name a folder", maxOpened)
+	}
 	return r, list, nil
 }
 
@@ -55,13 +59,16 @@ func (s *Session) needed(ctx context.Context, folder document.Path) (snaps []doc
 		files := s.o.Workspace.Files(root.Dir())
 		open, served := s.o.Servers.Needed(root.Dir(), files)
 		if !folder.IsZero() && folder.Rel() != "." {
-			below := files[:0]
+			var below []string
 			for _, name := range files {
 				if strings.HasPrefix(name, folder.Rel()+"/") {
 					below = append(below, name)
 				}
 			}
-			_, served = s.o.Servers.Needed(root.Dir(), below)
+			// The project that the folder is part of, and those below it.
+			var inside []string
+			inside, served = s.o.Servers.Needed(root.Dir(), below)
+			open = append(inside, open...)
 		}
 		if served == 0 {
 			continue
@@ -69,7 +76,7 @@ func (s *Session) needed(ctx context.Context, folder document.Path) (snaps []doc
 		roots = append(roots, root.Dir())
 		for _, name := range open {
 			p, err := root.Resolve(name)
-			if err != nil || s.MayLook(p) != nil {
+			if err != nil || s.MayLook(p) != nil || slices.ContainsFunc(snaps, func(d document.Snapshot) bool { return d.Path == p }) {
 				continue
 			}
 			if len(snaps) == maxOpened {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -331,5 +332,35 @@ func TestOpenCatchesUp(t *testing.T) {
 	}
 	if n := len(sv.told); n != 2 || sv.told[1].Before.Text != "1\n" || sv.told[1].After.Text != "01\n" {
 		t.Errorf("told %d: %+v", n, sv.told)
+	}
+}
+
+// A change of many files by others is told as a number, once; of few it is not.
+func TestOutside(t *testing.T) {
+	x := newWorld(t, nil)
+	s := x.session("s")
+	scan := func() {
+		t.Helper()
+		if _, err := x.space.Scan(t.Context(), document.Roots{x.root}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scan()
+	for i := range manyFiles - 1 {
+		x.write(fmt.Sprint("few", i), "1")
+	}
+	scan()
+	if n := s.Outside(); n != 0 {
+		t.Errorf("told of %d files", n)
+	}
+	for i := range manyFiles {
+		x.write(fmt.Sprint("many", i), "1")
+	}
+	scan()
+	if n := s.Outside(); n != manyFiles {
+		t.Errorf("told of %d files", n)
+	}
+	if n := s.Outside(); n != 0 {
+		t.Errorf("told of %d files again", n)
 	}
 }

@@ -15,11 +15,13 @@ type news struct {
 	dir   string
 	names []string
 	all   bool
-	calls int
+	taken chan bool // nil, or sent to when the news is taken
 }
 
 func (n *news) Take(context.Context) ([]string, bool, error) {
-	n.calls++
+	if n.taken != nil {
+		n.taken <- true
+	}
 	var out []string
 	for _, name := range n.names {
 		out = append(out, filepath.Join(n.dir, name))
@@ -98,18 +100,20 @@ func TestScanBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.names = []string{"a", "b"}
+	n.names, n.taken = []string{"a", "b"}, make(chan bool)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
 		_, err := x.w.Scan(ctx, document.Roots{x.root})
 		done <- err
 	}()
+	<-n.taken
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	held.Release()
+	n.taken = nil
 	x.scan()
 	if x.toldOf("a") == 0 || x.toldOf("b") == 0 {
 		t.Errorf("told %d and %d times", x.toldOf("a"), x.toldOf("b"))

@@ -125,7 +125,7 @@ func (w *Workspace) places(ctx context.Context, roots document.Roots) ([]place, 
 				continue
 			}
 			out = append(out, place{root, filepath.ToSlash(rel)})
-			for _, other := range w.links[root.Dir()][name] {
+			for _, other := range w.otherNames(root.Dir(), name) {
 				if rel, err := filepath.Rel(root.Dir(), other); err == nil {
 					out = append(out, place{root, filepath.ToSlash(rel)})
 				}
@@ -157,7 +157,7 @@ func (w *Workspace) scanPlace(ctx context.Context, l Lister, at place, found map
 	if at.rel == "." {
 		w.links[at.root.Dir()] = map[string][]string{}
 	}
-	for target, names := range namesOf(at.root, list.Links) {
+	for target, names := range namesOf(at.root, append(list.Links, list.Folders...)) {
 		have := w.links[at.root.Dir()]
 		for _, name := range names {
 			if !slices.Contains(have[target], name) {
@@ -267,6 +267,11 @@ func (w *Workspace) changedFiles(ctx context.Context, root document.Root, names 
 		w.mu.Lock()
 		r := w.byName[abs]
 		w.mu.Unlock()
+		for _, other := range w.otherNames(root.Dir(), abs) {
+			if _, listed := d.old[below(root, other)]; !listed { // by a link to a folder
+				others = append(others, otherName(other, was, is))
+			}
+		}
 		if r == nil {
 			if d.names[name] {
 				certain++
@@ -279,6 +284,9 @@ func (w *Workspace) changedFiles(ctx context.Context, root document.Root, names 
 			known = append(known, seenFile{p, was})
 		} else { // a link now, or a folder above it is a file or a link
 			others = append(others, otherName(abs, was, is))
+			w.mu.Lock()
+			r.told = false // as this name; what it may be again is news
+			w.mu.Unlock()
 		}
 	}
 	if len(others) > 0 {
@@ -295,6 +303,31 @@ func (w *Workspace) changedFiles(ctx context.Context, root document.Root, names 
 type seenFile struct {
 	path document.Path
 	was  bool
+}
+
+// otherNames returns the absolute names that the file called abs has besides,
+// by links to it or to a folder above it, as of the last scan.
+func (w *Workspace) otherNames(root, abs string) []string {
+	links := w.links[root]
+	if len(links) == 0 {
+		return nil
+	}
+	out := slices.Clone(links[abs])
+	for dir := filepath.Dir(abs); len(dir) > len(root); dir = filepath.Dir(dir) {
+		for _, link := range links[dir] {
+			out = append(out, link+abs[len(dir):])
+		}
+	}
+	return out
+}
+
+// below returns the name with slashes that abs has below root.
+func below(root document.Root, abs string) string {
+	rel, err := filepath.Rel(root.Dir(), abs)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(rel)
 }
 
 // otherName is the news of a file that no path names.

@@ -77,6 +77,9 @@ func TestScanAfterLook(t *testing.T) {
 func TestScanCancelled(t *testing.T) {
 	x := newWorld(t, map[string]string{"a.go": "a", "b.go": "b"})
 	x.scan()
+	if _, err := x.w.Snapshot(t.Context(), x.path("a.go")); err != nil {
+		t.Fatal(err)
+	}
 	x.write("a.go", "changed!")
 	x.write("b.go", "changed!")
 	held, err := x.w.Hold(t.Context(), []document.Path{x.path("a.go")})

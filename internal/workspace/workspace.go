@@ -365,7 +365,7 @@ func (w *Workspace) changedTo(p edits.Plan, out Applied, by string) Applied {
 		w.step(out.Before[i].Revision, out.After[i], by)
 	}
 	for _, c := range p.Changes {
-		for _, name := range w.links[c.Path().Root()][c.Path().Name()] {
+		for _, name := range w.otherNames(c.Path().Root(), c.Path().Name()) {
 			changed = append(changed, otherName(name, true, c.Kind() != edits.Delete))
 		}
 	}

@@ -102,7 +102,7 @@ func Gopls() Profile {
 		// moved away and back; neither its files nor go.mod told again help.
 		Lost:          []string{"missing metadata for import of ", "(missing import "},
 		Body:          []string{"func ", "type ", "var ", "const "},
-		Embeds:        "//go:embed ",
+		Embeds:        "//go:embed",
 		LoadingTitles: []string{"Setting up workspace"},
 		Skip:          []string{"testdata", "_*", ".*"}, // the go command passes them over, and v0.23.0 is silent on them
 		WatchedFiles:  []string{"*.go", "go.mod", "go.sum", "go.work"},
@@ -147,7 +147,7 @@ func (p Profile) Header(text string) string {
 	for at := 0; at < len(text); {
 		for _, b := range p.Body {
 			if strings.HasPrefix(text[at:], b) {
-				return text[:at]
+				return strings.TrimSpace(text[:at])
 			}
 		}
 		i := strings.IndexByte(text[at:], '\n')
@@ -156,7 +156,7 @@ func (p Profile) Header(text string) string {
 		}
 		at += i + 1
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 // MatchBase reports whether the base name of name matches one of patterns.
