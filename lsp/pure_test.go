@@ -136,8 +136,8 @@ func TestHeaderComes(t *testing.T) {
 func TestOtherNameOfOpen(t *testing.T) {
 	c := changed("", "", nil)
 	snap := document.NewSnapshot(c.After.Path, []byte("package a\n"), "", document.Origin{})
-	sv := &server{prof: profile.Gopls(), docs: map[string]*doc{snap.Path.Name(): {snap: snap}}, store: newStore()}
-	gone := Changed{Other: snap.Path.Name(), Before: snap}
+	sv := &server{prof: profile.Gopls(), docs: map[string]*doc{"/m/a.go": {snap: snap}}, store: newStore()}
+	gone := Changed{Other: "/m/a.go", Before: snap}
 	if sv.apply([]Changed{gone}) || len(sv.docs) != 1 {
 		t.Errorf("%d documents are open", len(sv.docs))
 	}
