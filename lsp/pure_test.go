@@ -320,3 +320,26 @@ func TestEnvironmentPath(t *testing.T) {
 		t.Errorf("trusted: %q", env)
 	}
 }
+
+func TestNeeded(t *testing.T) {
+	s := New(Options{Profiles: []profile.Profile{profile.Gopls()}})
+	for _, test := range []struct {
+		name   string
+		rels   []string
+		open   []string
+		served int
+	}{
+		{"nothing", nil, nil, 0},
+		{"nothing served", []string{"README", "docs/x.py"}, nil, 0},
+		{"one module", []string{"a/a.go", "b/b.go", "go.mod"}, []string{"a/a.go"}, 3},
+		{"nested modules", []string{"a.go", "go.mod", "n/go.mod", "n/x/y.go", "n/z.go"}, []string{"a.go", "n/x/y.go"}, 5},
+		{"folders of no project", []string{"s/a.go", "s/b.go", "t/c.go", "u/go.mod", "u/v/d.go"}, []string{"s/a.go", "t/c.go", "u/v/d.go"}, 5},
+		{"the plainest name", []string{"a_plan9.go", "b_windows_test.go", "c.go", "go.mod"}, []string{"c.go"}, 4},
+		{"passed over", []string{"go.mod", "m.go", "testdata/x/a.go", "_old/a.go", ".x/go.mod"}, []string{"m.go"}, 2},
+	} {
+		open, served := s.Needed("/m", test.rels)
+		if !slices.Equal(open, test.open) || served != test.served {
+			t.Errorf("%s: open %q, %d served; want %q, %d", test.name, open, served, test.open, test.served)
+		}
+	}
+}

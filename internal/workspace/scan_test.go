@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"coedit/document"
 	"coedit/internal/disk"
@@ -234,5 +235,49 @@ func TestScanLinks(t *testing.T) {
 	x.scan()
 	if x.toldOf("q/a.go") != n+1 || x.lastOf(link).After.Exists() {
 		t.Errorf("the link is gone, and was told %d times: %+v", x.toldOf("q/a.go")-n, x.lastOf(link))
+	}
+}
+
+// A file that was listed right after it changed is told of once more: a second
+// change in the same tick would have left its times as they were. It is not
+// counted as changed.
+func TestScanYoung(t *testing.T) {
+	x := newWorld(t, map[string]string{"a": "1"})
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(x.root.Dir(), "a"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	x.scan()
+	x.scan()
+	if x.toldOf("a") != 1 || x.w.Outside() != 0 {
+		t.Errorf("told %d times, %d counted", x.toldOf("a"), x.w.Outside())
+	}
+}
+
+// A document that was told as gone, when a link took its name, is told again
+// when it is back, with whatever text.
+func TestScanBackFromLink(t *testing.T) {
+	x := newWorld(t, map[string]string{"a": "1"})
+	name, away := filepath.Join(x.root.Dir(), "a"), filepath.Join(t.TempDir(), "a")
+	if _, err := x.w.Snapshot(t.Context(), x.path("a")); err != nil {
+		t.Fatal(err)
+	}
+	x.scan()
+	x.write("a", "22")
+	x.scan()
+	n := x.toldOf("a")
+	if err := errors.Join(os.Rename(name, away), os.Symlink(away, name)); err != nil {
+		t.Skip(err)
+	}
+	x.scan()
+	if x.toldOf("a") != n+1 || x.lastOf(name).After.Exists() {
+		t.Errorf("told %d times of the link in its place: %+v", x.toldOf("a")-n, x.lastOf(name))
+	}
+	if err := errors.Join(os.Remove(name), os.Rename(away, name)); err != nil {
+		t.Fatal(err)
+	}
+	x.scan()
+	if x.toldOf("a") != n+2 {
+		t.Errorf("told %d times of the document that is back", x.toldOf("a")-n-1)
 	}
 }
