@@ -257,6 +257,9 @@ func withoutLines(message string) string {
 // add compares what one server holds with what it held.
 func (c *comparison) add(ctx context.Context, r *Report, res result, old holding, known bool) {
 	r.Truncated = r.Truncated || res.held.truncated
+	if old.truncated || res.held.truncated {
+		known, r.BaselineKnown = false, false // what was dropped can't be compared
+	}
 	if known && (c.projectBroken(res.sv, old) || c.projectBroken(res.sv, res.held)) {
 		// A server that can't load the project is silent on its files: what it
 		// says no more is not resolved, what it says again is not new.

@@ -324,7 +324,7 @@ func TestJunkAndFlood(t *testing.T) {
 		{"on":"didOpen","publish":{"version":1,"diagnostics":[]}},
 		{"on":"didChange","junk":"half a line, then","publish":{"version":2,"flood":30000,"diagnostics":[{"line":0,"message":"`+strings.Repeat("m", 9000)+`"}]}}]}`, nil)
 	r := b.edit("a.fake", "x", "y")
-	if len(r.Current) != 20_000 || !r.Truncated || r.Freshness != lsp.Settled {
+	if len(r.Current) != 20_000 || !r.Truncated || r.BaselineKnown || len(r.New) != 0 || r.Freshness != lsp.Settled {
 		t.Errorf("%d held, truncated %v, %s", len(r.Current), r.Truncated, r.Freshness)
 	}
 	for _, d := range r.Current {

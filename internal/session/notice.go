@@ -134,6 +134,7 @@ func (s *Session) notice(snap document.Snapshot, hunks bool) (External, bool) {
 	}
 	if base.Revision == snap.Revision {
 		delete(s.told, p)
+		s.dirty = s.dirty || was
 		return External{Path: p, Origin: snap.Origin, Change: "modified", Back: true}, was
 	}
 	s.dirty = true

@@ -219,6 +219,11 @@ func TestToldOnce(t *testing.T) {
 	x.write("a", "one\n")
 	x.wantNotices(s, "a back")
 	x.wantNotices(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = x.session("s")
+	x.wantNotices(s)
 	x.write("a", "two\n")
 	x.wantNotices(s, "a modified")
 	x.write("a", "one\n")
