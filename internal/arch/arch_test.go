@@ -37,6 +37,7 @@ var table = map[string][]string{
 	"internal/workspace":  {"lsp", "internal/history", "edits", "document"},
 	"internal/session":    {"internal/workspace", "readstate", "internal/permission", "internal/history", "lsp", "edits", "document"},
 	"internal/tools":      {"internal/session", "internal/workspace", "readstate", "internal/permission", "internal/history", "lsp", "edits", "document"},
+	"internal/daemon":     {},
 	"internal/arch":       {},
 	"cmd/coedit":          {"*"},
 }
