@@ -16,14 +16,21 @@ const ordered = true
 // defaultWatches is taken where the limit can't be read.
 const defaultWatches = 8192
 
-// allowed returns how many watches the user may have.
+// allowed returns how many watches the user may have, in all and in this user
+// namespace (a container).
 func allowed() int {
-	b, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
-	n, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || err2 != nil {
+	least := 0
+	for _, name := range []string{"/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"} {
+		b, err := os.ReadFile(name)
+		n, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
+		if err == nil && err2 == nil && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	if least == 0 {
 		return defaultWatches
 	}
-	return n
+	return least
 }
 
 // reason words why a folder can't be watched. ENOSPC is not about the disk:

@@ -26,7 +26,8 @@ var skipped = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_mod
 // all of it. Folders of version control and node_modules are left out. Links to
 // folders are not followed; those to files in the root are listed with the
 // state of the file. It is not complete past 100,000 files and where a folder
-// could not be read.
+// could not be read. Files that coedit staged and left behind when it was
+// killed are removed.
 func (d *Disk) List(ctx context.Context, root document.Root, rel string) (document.Listing, error) {
 	p, err := root.Resolve(".")
 	if err != nil {
@@ -116,7 +117,11 @@ func (l *lister) list(ctx context.Context, dir string) error {
 // file takes in one name that is no folder.
 func (l *lister) file(e fs.DirEntry, name string) error {
 	link := e.Type()&fs.ModeSymlink != 0
-	if !link && !e.Type().IsRegular() || temporaryName(e.Name()) {
+	if temporaryName(e.Name()) {
+		l.sweep(e, name)
+		return nil
+	}
+	if !link && !e.Type().IsRegular() {
 		return nil
 	}
 	if len(l.files) >= maxListed {
@@ -142,6 +147,18 @@ func (l *lister) file(e fs.DirEntry, name string) error {
 		l.young = append(l.young, name)
 	}
 	return nil
+}
+
+// abandoned is how old a staged file is that no process is still about to put
+// in place: that takes milliseconds.
+const abandoned = time.Minute
+
+// sweep removes a staged file that a process which was killed left behind. Its
+// text is in no document: the change was never made.
+func (l *lister) sweep(e fs.DirEntry, name string) {
+	if info, err := e.Info(); err == nil && info.Mode().IsRegular() && l.now.Sub(info.ModTime()) > abandoned {
+		_ = l.root.Remove(name) // the next listing tries again
+	}
 }
 
 // Skipped reports whether folders called base are left out of listings.

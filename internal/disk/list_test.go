@@ -117,3 +117,36 @@ func TestCoarseTimes(t *testing.T) {
 		t.Error("what was read of a file that had just changed is kept")
 	}
 }
+
+// What a process that was killed had staged is removed; what one may be about
+// to put in place, and files of others, are not.
+func TestListSweeps(t *testing.T) {
+	root, err := document.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * abandoned)
+	for name, left := range map[string]bool{
+		"d/.coedit-0123456789abcdef.tmp": false,
+		"d/.coedit-0123456789abcde.tmp":  true,
+		"d/.coedit-0123456789abcdeg.tmp": true,
+		"d/coedit-0123456789abcdef.tmp":  true,
+	} {
+		name = put(t, root, name, "x")
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
+		listOf(t, root)
+		if _, err := os.Lstat(name); (err == nil) != left {
+			t.Errorf("%s: left %v", name, err == nil)
+		}
+	}
+	young := put(t, root, "d/.coedit-0123456789abcdef.tmp", "x")
+	l := listOf(t, root)
+	if _, err := os.Lstat(young); err != nil {
+		t.Error("a file that may be just about to be put in place was removed")
+	}
+	if _, ok := l.Files["d/.coedit-0123456789abcdef.tmp"]; ok {
+		t.Error("a staged file is listed")
+	}
+}
