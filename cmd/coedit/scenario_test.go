@@ -272,7 +272,7 @@ func arguments(ts *testscript.TestScript, s string) json.RawMessage {
 // cmdCall calls a tool and puts its text on stdout: [!] call [-session=B]
 // [-any] [-full] Tool ARGUMENTS. With ! it must fail, with -any it may.
 func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
-	session, either, full := "", false, false
+	session, either, full, tries := "", false, false, 1
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch v, ok := strings.CutPrefix(args[0], "-session="); {
 		case ok && v != "A":
@@ -281,6 +281,8 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 			either = true
 		case args[0] == "-full":
 			full = true
+		case args[0] == "-loaded":
+			tries = 10
 		}
 		args = args[1:]
 	}
@@ -291,7 +293,14 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	if a.cmd == nil {
 		ts.Fatalf("not started")
 	}
-	r := a.receive(ts, a.send(ts, session, args[0], arguments(ts, args[1]), false))
+	var r response
+	for ; tries > 0; tries-- { // -loaded: a server on a slow machine may need several waits
+		r = a.receive(ts, a.send(ts, session, args[0], arguments(ts, args[1]), false))
+		if tries == 1 || !strings.Contains(r.Text, "still loading") && !strings.Contains(r.Text, "timed out") {
+			break
+		}
+		fmt.Fprintln(ts.Stdout(), r.Text)
+	}
 	text := strings.ReplaceAll(strings.ReplaceAll(r.Text, ts.MkAbs("."), "$WORK"), ts.Getenv("OUT"), "$OUT")
 	if full {
 		b, err := json.MarshalIndent(r.Structured, "", " ")

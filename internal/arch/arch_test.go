@@ -38,6 +38,7 @@ var table = map[string][]string{
 	"internal/session":    {"internal/workspace", "readstate", "internal/permission", "internal/history", "lsp", "edits", "document"},
 	"internal/tools":      {"internal/session", "internal/workspace", "readstate", "internal/permission", "internal/history", "lsp", "edits", "document"},
 	"internal/daemon":     {},
+	"internal/editor":     {"document", "edits", "internal/wire"},
 	"internal/arch":       {},
 	"cmd/coedit":          {"*"},
 }
@@ -46,7 +47,7 @@ var table = map[string][]string{
 // module that has no owner fails too.
 var owners = map[string][]string{
 	"go.lsp.dev/jsonrpc2":                {"internal/wire"},
-	"go.lsp.dev/protocol":                {"internal/wire", "lsp"},
+	"go.lsp.dev/protocol":                {"internal/wire", "lsp", "internal/editor"},
 	"go.lsp.dev/uri":                     {"internal/wire", "lsp"},
 	"github.com/sergi/go-diff":           {"edits"},
 	"github.com/bmatcuk/doublestar":      {"internal/glob"},
