@@ -70,6 +70,14 @@ func (i *Introduced) Fold(r *Report, list []Changed) {
 	i.edited = edited
 }
 
+// All returns what is remembered, the oldest first.
+func (i *Introduced) All() []Diagnostic { return slices.Clone(i.errors) }
+
+// Restore puts back what an earlier run remembered.
+func (i *Introduced) Restore(errors []Diagnostic) {
+	i.errors = slices.Clone(errors[max(0, len(errors)-maxIntroduced):])
+}
+
 // finding is what makes two diagnostics the same, besides their place.
 type finding struct {
 	name                  string

@@ -260,6 +260,7 @@ func (s *Session) diagnose(ctx context.Context, in Intent, a *attempt, out Outco
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.introduced.Fold(&r, changed)
+	s.dirty = true
 	return r
 }
 

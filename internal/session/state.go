@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"coedit/document"
+	"coedit/lsp"
 	"coedit/readstate"
 )
 
@@ -17,9 +18,24 @@ type baseline = readstate.Baseline
 const stateVersion = 1
 
 type stateFile struct {
-	Version int          `json:"version"`
-	Seen    []stateEntry `json:"seen"`
+	Version    int          `json:"version"`
+	Seen       []stateEntry `json:"seen"`
+	Introduced []stateError `json:"introduced,omitempty"`
 }
+
+// stateError is an error that the session introduced and that was still there.
+type stateError struct {
+	Name    string `json:"name"`
+	Line    int    `json:"line"`
+	EndLine int    `json:"endLine"`
+	Code    string `json:"code,omitempty"`
+	Source  string `json:"source,omitempty"`
+	Message string `json:"message"`
+}
+
+// maxErrors bounds the errors kept over a restart: an agent is told of about
+// as many at a time.
+const maxErrors = 50
 
 type stateEntry struct {
 	Path     string   `json:"path"`
@@ -43,6 +59,11 @@ func (s *Session) load() {
 	if json.Unmarshal(b, &f) != nil || f.Version != stateVersion {
 		return
 	}
+	var errors []lsp.Diagnostic
+	for _, e := range f.Introduced[:min(len(f.Introduced), maxErrors)] {
+		errors = append(errors, lsp.Diagnostic{Name: e.Name, Line: e.Line, EndLine: e.EndLine, Severity: lsp.Error, Code: e.Code, Source: e.Source, Message: e.Message})
+	}
+	s.introduced.Restore(errors)
 	for _, e := range f.Seen {
 		p, err := s.o.Roots.Resolve(s.o.Dir, e.Path)
 		if err != nil || p.Name() != e.Path {
@@ -89,6 +110,10 @@ func (s *Session) save() error {
 			e.Told = hex.EncodeToString(told[:])
 		}
 		f.Seen = append(f.Seen, e)
+	}
+	errors := s.introduced.All()
+	for _, d := range errors[max(0, len(errors)-maxErrors):] {
+		f.Introduced = append(f.Introduced, stateError{Name: d.Name, Line: d.Line, EndLine: d.EndLine, Code: d.Code, Source: d.Source, Message: d.Message})
 	}
 	s.mu.Unlock()
 	b, err := json.Marshal(f)
