@@ -106,6 +106,11 @@ func (a *attempt) sight(snap document.Snapshot) (sight, error) {
 func (a *attempt) stale(x *sight) error {
 	s, p := a.s, x.snap.Path
 	ext := a.s.external(p, x.base, x.snap)
+	if _, behind := s.o.Workspace.OwnSince(p, x.snap.Revision); behind {
+		// coedit itself changed it since this call looked, and another call
+		// of the session has recorded that already: look again.
+		return &document.Error{Name: p.Name(), Err: workspace.ErrConflict}
+	}
 	steps, own := s.o.Workspace.OwnSince(p, x.base.Revision)
 	if own {
 		ext.Sessions = sessionsOf(steps)
