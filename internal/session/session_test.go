@@ -369,3 +369,22 @@ func TestOutside(t *testing.T) {
 		t.Errorf("told of %d files again", n)
 	}
 }
+
+// A snapshot taken before a change that another call of the session has
+// recorded since is looked at again: the change is nobody else's.
+func TestSnapshotBehind(t *testing.T) {
+	x := newWorld(t, map[string]string{"a": "1\n"})
+	s := x.session("s")
+	x.read(s, "a")
+	old, err := s.Snapshot(t.Context(), x.path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Edit(t.Context(), x.replace("1", "2", "a")); err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{s: s, first: map[document.Path]document.Revision{}}
+	if _, err := a.sight(old); !errors.Is(err, workspace.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+}
